@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: ISC
+# agentcell: one plain GNU makefile.  `make demo` and `make check` need nothing but this tree and apt.
+
+prefix      ?= /usr
+sysconfdir  ?= /etc
+libexecdir  ?= $(prefix)/libexec
+sbindir     ?= $(prefix)/sbin
+bindir      ?= $(prefix)/bin
+mandir      ?= $(prefix)/share/man
+multiarch   := $(shell $(CC) -print-multiarch 2>/dev/null)
+libdir      ?= $(prefix)/lib/$(multiarch)
+pamdir      ?= $(libdir)/security
+sudodir     ?= $(prefix)/libexec/sudo
+unitdir     ?= $(prefix)/lib/systemd/system
+DESTDIR     ?=
+CC          ?= cc
+CFLAGS      ?= -O2 -g
+LDFLAGS     ?=
+WERROR      ?= $(if $(filter true,$(CI)),1,)
+SANITIZE    ?=
+B           ?= build
+
+warnings := -Wall -Wextra -Wconversion -Wshadow -Wformat=2 -Wvla -Wundef -Wcast-qual \
+	-Wstrict-prototypes -Wmissing-prototypes -Wswitch-enum -Wwrite-strings $(if $(WERROR),-Werror)
+hardening := -fstack-protector-strong -fstack-clash-protection -fcf-protection \
+	-ftrivial-auto-var-init=zero -fno-strict-overflow $(if $(SANITIZE),,-D_FORTIFY_SOURCE=2)
+ifneq (,$(findstring clang,$(CC)))
+hardening += -enable-trivial-auto-var-init-zero-knowing-it-will-be-removed-from-clang \
+	-Wno-unused-command-line-argument
+endif
+AC_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread $(warnings) $(hardening) $(SANITIZE) \
+	-Ilibagentcell -I$(B) -DAC_SYSCONFDIR='"$(sysconfdir)"' -DAC_LIBEXECDIR='"$(libexecdir)"' \
+	-DAC_SUDO_DIRECTORY='"$(sudodir)"' -DAC_PAM_DIRECTORY='"$(pamdir)"'
+AC_LDFLAGS := -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) $(SANITIZE)
+comma := ,
+
+# What each library is for stands in README.md.
+lib_libs      := -linih -ljson-c -lnftables -laudit -lzstd -lcrypto -lacl -pthread
+plugin_libs   := -lpam
+pam_libs      := -lpam
+listener_libs := -lcap -lseccomp
+launcher_libs := -lcap -lseccomp
+
+lib_src      := $(wildcard libagentcell/*.c)
+pam_src      := $(wildcard pam_agentcell/*.c)
+launcher_src := sudo_plugin/agentcell-launch.c $(wildcard sudo_plugin/launch_*.c)
+plugin_src   := $(filter-out $(launcher_src) sudo_plugin/gen_%,$(wildcard sudo_plugin/*.c))
+listener_src := $(wildcard auditd_rules/*.c)
+cli_src      := $(wildcard agentcell/*.c)
+obj = $(patsubst %.c,$(B)/%.o,$(1))
+
+programs := $(B)/agentcell_policy.so $(B)/pam_agentcell.so $(B)/agentcell-launch $(B)/agentcelld $(B)/agentcell
+
+all: $(programs)
+
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(AC_CFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/libagentcell.a: $(call obj,$(lib_src))
+	rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/agentcell_policy.so: $(call obj,$(plugin_src)) $(B)/libagentcell.a sudo_plugin/agentcell_policy.map
+	$(CC) -shared $(AC_LDFLAGS) $(LDFLAGS) -Wl,--version-script=sudo_plugin/agentcell_policy.map \
+		-o $@ $(filter %.o %.a,$^) $(lib_libs) $(plugin_libs)
+
+$(B)/pam_agentcell.so: $(call obj,$(pam_src)) $(B)/libagentcell.a pam_agentcell/pam_agentcell.map
+	$(CC) -shared $(AC_LDFLAGS) $(LDFLAGS) -Wl,--version-script=pam_agentcell/pam_agentcell.map \
+		-o $@ $(filter %.o %.a,$^) $(lib_libs) $(pam_libs)
+
+$(B)/agentcell-launch: $(call obj,$(launcher_src)) $(B)/libagentcell.a
+	$(CC) -pie $(AC_LDFLAGS) $(LDFLAGS) -Wl,--gc-sections -o $@ $^ -Wl,--as-needed $(lib_libs) $(launcher_libs)
+
+$(B)/agentcelld: $(call obj,$(listener_src)) $(B)/libagentcell.a
+	$(CC) -pie $(AC_LDFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(lib_libs) $(listener_libs)
+
+$(B)/agentcell: $(call obj,$(cli_src)) $(B)/libagentcell.a
+	$(CC) -pie $(AC_LDFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(lib_libs)
+
+# Unit tests: tests/unit/check_<noun>.c, one Check program each, linked with the library and with the
+# parts' own objects that have no main().
+part_obj := $(call obj,$(filter-out sudo_plugin/agentcell-launch.c auditd_rules/agentcelld.c agentcell/agentcell.c, \
+	$(launcher_src) $(listener_src) $(cli_src))) $(B)/sudo_plugin/request.o
+$(B)/libparts.a: $(part_obj)
+	rm -f $@ && $(AR) rcs $@ $^
+
+unit_src := $(wildcard tests/unit/check_*.c)
+unit_bin := $(patsubst tests/unit/%.c,$(B)/unit/%,$(unit_src))
+$(B)/unit/%: $(B)/tests/unit/%.o $(B)/libparts.a $(B)/libagentcell.a
+	@mkdir -p $(@D)
+	$(CC) $(AC_LDFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed -lcheck -lsubunit -lrt -lm $(lib_libs) $(listener_libs) $(plugin_libs)
+
+clean:
+	rm -rf $(B)
+
+.PHONY: all clean
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

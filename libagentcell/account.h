@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The session's uid: leased, used, proved free.  /etc/passwd is never touched.
+ *
+ * A lease is a file /run/agentcell/uids/<uid> made with O_EXCL that holds the session id.  A uid is
+ * free when no lease names it and no process on the machine has it (real, effective, saved or fs).
+ */
+#ifndef AC_ACCOUNT_H
+#define AC_ACCOUNT_H
+
+#include <sys/types.h>
+
+#include "err.h"
+#include "names.h"
+
+/* Leases the first free uid of the range, starting behind the one that was leased last (so that
+ * numbers are reused as late as possible).  -EAGAIN when the range is used up. */
+int ac_account_lease(
+	const char *session_id, uid_t first, uid_t last, uid_t *uid, struct ac_err *err);
+
+/* Makes the name visible where nss-systemd serves /run/userdb: drop-ins for user and group.
+ * Without nss-systemd (no 'systemd' in nsswitch.conf) it does nothing and succeeds. */
+int ac_account_publish(const char *os_user, uid_t uid, gid_t gid, struct ac_err *err);
+int ac_account_withdraw(const char *os_user, uid_t uid, gid_t gid, struct ac_err *err);
+
+/* Gives the lease back; refuses (-EBUSY) while a process has the uid.  Missing is success. */
+int ac_account_release(const char *session_id, uid_t uid, struct ac_err *err);
+
+/* Number of processes with the uid (scan of /proc, zombies not counted), or -errno. */
+int ac_account_processes(uid_t uid);
+
+/* Removes System V IPC objects, POSIX message queues and shared memory of the uid on the host
+ * (the cell has its own IPC namespace and /dev/shm; this is the belt). */
+int ac_account_remove_ipc(uid_t uid, struct ac_err *err);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The acts of the lifecycle in the real world: state -> function, nothing else.
+ *
+ * A struct ac_session is one process's hold on one session.  sudo's process (plugin and PAM module)
+ * drives it from planned to switch; the listener from there to ended; whoever adopts an orphan the
+ * rest.  The acts that differ between them are function pointers.
+ */
+#ifndef AC_SESSION_H
+#define AC_SESSION_H
+
+#include "backup.h"
+#include "config.h"
+#include "drive.h"
+#include "journal.h"
+#include "policy.h"
+
+struct ac_session {
+	struct ac_config *config; /* borrowed */
+	struct ac_session_policy *policy; /* owned, heap */
+	struct ac_journal journal;
+	struct ac_life life;
+	int listener_fd; /* sudo's connection, -1 elsewhere */
+	int launcher_fd; /* the listener's end of the launcher's socket pair while unsent, or -1 */
+	int cgroup_fd;
+	struct ac_err err; /* of the act that failed last */
+	void *owner; /* for the hooks */
+	/* Hooks; a missing one answers FAIL for monitor and switch, LOST for drain. */
+	enum ac_life_event (*monitor)(struct ac_session *session);
+	enum ac_life_event (*switch_user)(struct ac_session *session);
+	enum ac_life_event (*drain)(struct ac_session *session);
+	void (*progress)(void *context, const struct ac_backup_totals *totals);
+	void *progress_context;
+};
+
+extern const struct ac_drive_ops ac_session_ops; /* world is a struct ac_session */
+
+void ac_session_init(struct ac_session *session, struct ac_config *config);
+void ac_session_fini(struct ac_session *session);
+
+/* Opens a session that exists on disk: policy, journal (unlocked) and last state. */
+int ac_session_open(struct ac_session *session, const char *session_id, struct ac_err *err);
+
+/* Writes the log and audit records of start and end. */
+int ac_session_log_start(struct ac_session *session, struct ac_err *err);
+int ac_session_log_end(struct ac_session *session, struct ac_err *err);
+
+#endif
