@@ -3,8 +3,9 @@
  * /var/log/agentcell/agentcell.jsonl: one JSON object per line, and the same facts as standard
  * audit user-space records, so that ausearch, aureport and a SIEM see them without new parsers.
  *
- * Every line has: time (RFC 3339, UTC, ms), event, session_id, status, cause.  Values that came from
- * a person or from the cell are escaped (escape.h).  No environment value is ever written.
+ * Every line has: time (RFC 3339, UTC, ms), event, session_id, status, cause; the last two from
+ * the fields of that name, else what the event implies.  Every string value is escaped (escape.h)
+ * here: callers pass raw bytes.  No environment value is ever written.
  */
 #ifndef AC_LOG_H
 #define AC_LOG_H
@@ -35,6 +36,12 @@ struct ac_log_field { /* string field; value NULL: number is used */
 	const char *value;
 	int64_t number;
 };
+
+const char *ac_log_event_name(unsigned event); /* "start", ... NULL out of range */
+
+/* Opens the log for appending, making its directory and the file where missing; judged on the
+ * descriptor.  For doctor and for whoever keeps it open. */
+int ac_log_open(const char *log_path, struct ac_err *err);
 
 /* Appends one line: open O_APPEND (0640 root:adm where adm exists), one write, fsync when sync.
  * Tries as the lifecycle says are the caller's.  Blocks on disk. */
