@@ -2,8 +2,9 @@
 /*
  * The session's uid: leased, used, proved free.  /etc/passwd is never touched.
  *
- * A lease is a file /run/agentcell/uids/<uid> made with O_EXCL that holds the session id.  A uid is
- * free when no lease names it and no process on the machine has it (real, effective, saved or fs).
+ * A lease is a file /run/agentcell/uids/<uid> that holds the session id; it appears whole and only
+ * where there was none.  A uid is free when no lease names it (or only one whose session directory
+ * is gone) and no process on the machine has it (real, effective, saved or fs).
  */
 #ifndef AC_ACCOUNT_H
 #define AC_ACCOUNT_H
