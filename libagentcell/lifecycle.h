@@ -3,8 +3,9 @@
  * The session lifecycle: one pure table, (state, tries, cause) x event -> next.
  *
  * Plugin, PAM module and listener all ask it and obey it; spec/ checks this same compiled object.
- * No I/O, no allocation, no globals that change; total: every input has an answer, and an input
- * that is no valid life answers with ENDED/ABORTED.
+ * No I/O, no allocation, no globals that change.  Total: every input has an answer.  What is no
+ * valid life (ac_life_is_valid) may still have processes, so it answers with TERMINATE and a cause
+ * of LOST or worse; an event out of range counts as LOST.
  */
 #ifndef AC_LIFECYCLE_H
 #define AC_LIFECYCLE_H
@@ -40,9 +41,9 @@ enum ac_cause {
 enum ac_life_event {
 	AC_EVENT_OK, /* the act of this state succeeded */
 	AC_EVENT_FAIL, /* the act of this state failed; retried as far as the table allows */
-	AC_EVENT_EXIT, /* the agent exited, or the person gave up during set-up */
+	AC_EVENT_EXIT, /* the agent exited, or a person ended the session (or gave up in set-up) */
 	AC_EVENT_WALL_CLOCK,
-	AC_EVENT_REFUSE,
+	AC_EVENT_REFUSE, /* by policy or by the person, in set-up only; counts as LOST in RUNNING */
 	AC_EVENT_LOST, /* telemetry, listener or owner lost for good */
 	AC_EVENT_ESCAPE,
 	AC_EVENT_RESTART, /* adopted from a dead owner's journal */
@@ -55,10 +56,27 @@ struct ac_life {
 	unsigned char cause; /* enum ac_cause */
 };
 
+/*
+ * Never goes back: (state, cause, tries) of the answer is the same as, or behind, that of life.
+ * A cause, once there, only gets worse.  REFUSED and ABORTED mean: no agent was ever released.
+ */
 struct ac_life ac_life_next(struct ac_life life, enum ac_life_event event);
 
-/* True in the states in which an agent process may exist. */
+/* In range, no more tries than the state allows, and a cause on every life behind RUNNING. */
+int ac_life_is_valid(struct ac_life life);
+
+/* Nothing leads on to RUNNING any more: the session is behind it, or a cause is pending. */
+int ac_life_is_leaving(struct ac_life life);
+
+/* True in the states in which an agent process may exist; for what is no state, too. */
 int ac_life_is_alive(struct ac_life life);
+int ac_life_is_same(struct ac_life a, struct ac_life b);
+
+/*
+ * May a journal hold `next` right behind `previous`?  True when one event leads there, or several of
+ * which only the last was written: the kill, and tries of the same state, may go unwritten (drive.h).
+ */
+int ac_life_conforms(struct ac_life previous, struct ac_life next);
 
 /* Seconds to wait before the next try of life.state; 0 at the first. */
 unsigned ac_life_retry_delay(struct ac_life life);

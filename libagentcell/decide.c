@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The policy decision over path strings.  Pure, proved (make prove).  The policy is root's own and
+ * was checked when it was read; the path is from an audit record and may be anything.
+ */
+#include "decide.h"
+
+#include "path.h"
+
+/* Length of a string of a policy. */
+static size_t length_of(const char text[AC_PATH_MAX])
+{
+	size_t n = 0;
+
+	while (n < AC_PATH_MAX - 1 && text[n] != '\0')
+		n++;
+	return n;
+}
+
+/* Length of the longest entry that covers path; 0 when none does. */
+static size_t longest(const struct ac_path_list *list, const char *path)
+{
+	size_t best = 0;
+
+	for (unsigned i = 0; i < list->count && i < AC_PATHS_MAX; i++) {
+		size_t n = length_of(list->entry[i].path);
+
+		if (n > best && ac_path_covers(list->entry[i].path, path))
+			best = n;
+	}
+	return best;
+}
+
+static size_t greater(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+enum ac_decision ac_policy_decide(
+	const struct ac_policy *policy, enum ac_operation operation, const char *path)
+{
+	size_t writable, readable, declared, bait;
+
+	if (!ac_path_is_canonical(path))
+		return AC_DECISION_DENIED;
+	writable = longest(&policy->write_paths, path);
+	readable = greater(longest(&policy->read_paths, path), longest(&policy->tool_paths, path));
+	declared = greater(writable, readable);
+	bait = longest(&policy->bait_paths, path);
+	if (bait > 0 && bait >= declared)
+		return AC_DECISION_BAIT;
+	if (longest(&policy->excluded_paths, path) > 0)
+		return AC_DECISION_EXCLUDED;
+	switch (operation) {
+	case AC_OPERATION_READ:
+	case AC_OPERATION_EXECUTE:
+		return declared > 0 ? AC_DECISION_ALLOWED : AC_DECISION_DENIED;
+	case AC_OPERATION_WRITE:
+		return writable > 0 && writable >= readable ? AC_DECISION_ALLOWED
+							    : AC_DECISION_DENIED;
+	case AC_OPERATION_NETWORK:
+	case AC_OPERATION_PRIVILEGE:
+	case AC_OPERATION_COUNT:
+		break;
+	}
+	return AC_DECISION_DENIED;
+}
+
+const char *ac_operation_name(enum ac_operation operation)
+{
+	switch (operation) {
+	case AC_OPERATION_READ:
+		return "read";
+	case AC_OPERATION_WRITE:
+		return "write";
+	case AC_OPERATION_EXECUTE:
+		return "execute";
+	case AC_OPERATION_NETWORK:
+		return "network";
+	case AC_OPERATION_PRIVILEGE:
+		return "privilege";
+	case AC_OPERATION_COUNT:
+		break;
+	}
+	return NULL;
+}
