@@ -21,7 +21,8 @@ SANITIZE    ?=
 B           ?= build
 
 warnings := -Wall -Wextra -Wconversion -Wshadow -Wformat=2 -Wvla -Wundef -Wcast-qual \
-	-Wstrict-prototypes -Wmissing-prototypes -Wswitch-enum -Wwrite-strings $(if $(WERROR),-Werror)
+	-Wstrict-prototypes -Wmissing-prototypes -Wswitch-enum -Wwrite-strings \
+	-Wno-format-truncation $(if $(WERROR),-Werror)
 hardening := -fstack-protector-strong -fstack-clash-protection -fcf-protection \
 	-ftrivial-auto-var-init=zero -fno-strict-overflow $(if $(SANITIZE),,-D_FORTIFY_SOURCE=2)
 ifneq (,$(findstring clang,$(CC)))

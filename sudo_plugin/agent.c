@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The agent switch up to the point where sudo knows what to run: configuration, plan, uid lease,
+ * session directory, policy on disk, terms.  From the uid lease on, a failure gives everything back.
+ */
+#include "agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "account.h"
+#include "command.h"
+#include "log.h"
+#include "plan.h"
+#include "sudoers.h"
+#include "terms.h"
+#include "util.h"
+#include "wire.h"
+
+#define HELLO_TIMEOUT_MS 5000
+
+void ac_agent_init(struct ac_agent *agent)
+{
+	memset(agent, 0, sizeof *agent);
+	agent->launcher_fd = -1;
+	agent->mount_namespace_fd = agent->ipc_namespace_fd = agent->cwd_fd = -1;
+	ac_session_init(&agent->session, &agent->config);
+}
+
+static int read_configuration(struct ac_agent *agent, const char *command, struct ac_err *err)
+{
+	int result = ac_config_read(AC_CONFIG_FILE, &agent->config, err);
+
+	if (!result)
+		result = ac_harness_pick(AC_HARNESS_DIRECTORY, agent->request.wishes.harness,
+			command, agent->config.default_harness, &agent->harness, err);
+	return result;
+}
+
+/* No listener, no agent: asked before anything is made. */
+static int greet_listener(struct ac_agent *agent, struct ac_err *err)
+{
+	struct ac_wire message;
+	int fd = ac_wire_connect(err);
+
+	if (fd < 0)
+		return ac_fail_within(err, "the listener does not answer; start agentcelld");
+	agent->session.listener_fd = fd;
+	ac_wire_make(&message, AC_WIRE_HELLO, "", 0, "");
+	int result = ac_wire_send(fd, &message, NULL, 0, err);
+
+	if (!result)
+		result = ac_wire_receive(fd, &message, NULL, NULL, NULL, HELLO_TIMEOUT_MS, err);
+	if (result)
+		return ac_fail_within(err, "the listener does not answer; see agentcelld's log");
+	if (message.type != AC_WIRE_WELCOME)
+		return ac_fail(err, EPERM, "the listener takes no session: %s",
+			message.type == AC_WIRE_REFUSED ? message.text : "unexpected answer");
+	return 0;
+}
+
+/* One end goes to the listener, the other stays open over exec: the launcher speaks through it. */
+static int make_launcher_socket(struct ac_agent *agent, struct ac_err *err)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+		return ac_fail_errno(err, errno, "cannot make the launcher's socket");
+	agent->session.launcher_fd = pair[0];
+	/* Above 2 in any case, and without close-on-exec, which sudo's preserve_fds would keep. */
+	agent->launcher_fd = fcntl(pair[1], F_DUPFD, 3);
+	close(pair[1]);
+	if (agent->launcher_fd < 0)
+		return ac_fail_errno(err, errno, "cannot make the launcher's socket");
+	return 0;
+}
+
+static int lease(struct ac_agent *agent, struct ac_err *err)
+{
+	struct ac_session *session = &agent->session;
+	char *id = session->policy->plan.session_id;
+	uid_t uid;
+	int result = ac_session_id_make(id, err);
+
+	if (!result)
+		result = ac_journal_create(id, &session->journal, err);
+	if (result)
+		return result;
+	/* Journal before act: the lease is found again through the session that it names. */
+	result = ac_journal_append(&session->journal, session->life);
+	if (result)
+		return ac_fail_errno(err, -result, "cannot write the journal of session %s", id);
+	result = ac_account_lease(id, agent->config.uid_first, agent->config.uid_last, &uid, err);
+	if (!result)
+		ac_plan_name(session->policy, &agent->config, uid);
+	return result;
+}
+
+/* Gives back what was made before the policy was on disk; nothing else can exist yet. */
+static void give_back(struct ac_agent *agent)
+{
+	struct ac_session *session = &agent->session;
+	struct ac_err ignored;
+
+	if (session->policy && session->policy->policy.uid)
+		ac_account_release(
+			session->policy->plan.session_id, session->policy->policy.uid, &ignored);
+	if (session->journal.fd >= 0)
+		ac_journal_remove(&session->journal, &ignored);
+	ac_session_fini(session);
+	if (agent->launcher_fd >= 0)
+		close(ac_take_fd(&agent->launcher_fd));
+}
+
+static int drive_policy(struct ac_agent *agent, struct ac_err *err)
+{
+	struct ac_session *session = &agent->session;
+	int result = ac_drive(&session->life, &ac_session_ops, session, AC_STATE_BACKUP);
+
+	if (result || session->life.state != AC_STATE_BACKUP) {
+		*err = session->err;
+		return ac_fail_within(err, "no session");
+	}
+	return 0;
+}
+
+static int build_vectors(
+	struct ac_agent *agent, char *const sudoers_info[], char *const argv[], struct ac_err *err)
+{
+	const struct ac_session_policy *policy = agent->session.policy;
+
+	agent->command_info = ac_command_info_dup(
+		policy, &agent->request, sudoers_info, agent->launcher_fd);
+	agent->argv = ac_command_argv_dup(policy, agent->launcher_fd, argv);
+	agent->environment = ac_command_environment_dup(
+		policy, &agent->harness, agent->request.environment);
+	if (!agent->command_info || !agent->argv || !agent->environment)
+		return ac_fail(err, ENOMEM,
+			"out of memory (or too many variables) while the command "
+			"was prepared");
+	return 0;
+}
+
+static void show_terms(struct ac_agent *agent)
+{
+	size_t size = ac_terms_format((char[1]){ 0 }, 1, agent->session.policy) + 1;
+	ac_autofree char *text = malloc(size);
+
+	if (!text)
+		return;
+	ac_terms_format(text, size, agent->session.policy);
+	agent->print(SUDO_CONV_ERROR_MSG, "%s", text);
+	if (!agent->config.firewall_enabled)
+		agent->print(SUDO_CONV_ERROR_MSG,
+			"agentcell: WARNING: the firewall is off (firewall.enabled = no)\n");
+}
+
+static int prepare(struct ac_agent *agent, char *const sudoers_info[], struct ac_err *err)
+{
+	const struct ac_plan_input input = {
+		.config = &agent->config,
+		.harness = &agent->harness,
+		.request = &agent->request,
+		.command = ac_vector_get(sudoers_info, "command"),
+		.cwd = ac_vector_get(sudoers_info, "cwd"),
+	};
+	int result = ac_plan_make(&input, agent->session.policy, err);
+
+	if (!result)
+		result = greet_listener(agent, err);
+	if (!result)
+		result = make_launcher_socket(agent, err);
+	if (!result)
+		result = lease(agent, err);
+	if (!result)
+		result = drive_policy(agent, err);
+	return result;
+}
+
+int ac_agent_check(
+	struct ac_agent *agent, char *const sudoers_info[], char *const argv[], struct ac_err *err)
+{
+	const char *command = ac_vector_get(sudoers_info, "command");
+	const char *unsupported = ac_command_unsupported(sudoers_info);
+
+	if (agent->request.forbidden) {
+		ac_fail(err, EPERM, "not for an agent session: sudo %s", agent->request.forbidden);
+		return 0;
+	}
+	if (unsupported) {
+		ac_fail(err, EPERM, "not for an agent session: %s", unsupported);
+		return 0;
+	}
+	if (!command || *command != '/' || !argv || !argv[0]) {
+		ac_fail(err, EINVAL, "sudoers gave no command to run");
+		return -1;
+	}
+	if (ac_sudoers_missing_line()) {
+		ac_fail(err, EPERM,
+			"/etc/sudo.conf lacks \"%s\"; without it commands are not logged",
+			ac_sudoers_missing_line());
+		return 0;
+	}
+	if (read_configuration(agent, command, err) != 0)
+		return 0;
+	agent->session.policy = calloc(1, sizeof *agent->session.policy);
+	if (!agent->session.policy) {
+		ac_fail_errno(err, ENOMEM, "no memory for the session policy");
+		return -1;
+	}
+	if (prepare(agent, sudoers_info, err) != 0 ||
+		build_vectors(agent, sudoers_info, argv, err) != 0) {
+		give_back(agent);
+		return 0;
+	}
+	agent->pid = getpid();
+	show_terms(agent);
+	return 1;
+}

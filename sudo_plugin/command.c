@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: ISC */
+/* Builds the vectors.  No key of sudoers' answer gets through that is not listed here. */
+#include "command.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VECTOR_MAX 512
+
+struct vector {
+	char *item[VECTOR_MAX];
+	size_t count;
+	bool has_failed;
+};
+
+static void add(struct vector *vector, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void add(struct vector *vector, const char *format, ...)
+{
+	char *item = NULL;
+	va_list args;
+
+	va_start(args, format);
+	int length = vasprintf(&item, format, args);
+	va_end(args);
+	if (length < 0 || vector->count + 1 >= VECTOR_MAX) {
+		if (length >= 0)
+			free(item);
+		vector->has_failed = true;
+		return;
+	}
+	vector->item[vector->count++] = item;
+}
+
+static char **finish(struct vector *vector)
+{
+	char **result = vector->has_failed ? NULL : calloc(vector->count + 1, sizeof *result);
+
+	if (result) {
+		memcpy(result, vector->item, vector->count * sizeof *result);
+		return result;
+	}
+	for (size_t i = 0; i < vector->count; i++)
+		free(vector->item[i]);
+	return NULL;
+}
+
+/* Session logging is the site's and stays; all else that sudoers says of the command does not. */
+static const char *const kept_keys[] = {
+	"iolog_path",
+	"iolog_stdin",
+	"iolog_stdout",
+	"iolog_stderr",
+	"iolog_ttyin",
+	"iolog_ttyout",
+	"iolog_compress",
+	"iolog_flush",
+	"iolog_group",
+	"iolog_mode",
+	"iolog_user",
+	"ignore_iolog_errors",
+	"log_passwords",
+	"passprompt_regex",
+	"maxseq",
+	"log_servers",
+	"log_server_timeout",
+	"log_server_keepalive",
+	"log_server_cabundle",
+	"log_server_peer_cert",
+	"log_server_peer_key",
+	"log_server_verify",
+};
+
+static void add_kept(struct vector *vector, char *const sudoers_info[])
+{
+	for (size_t i = 0; i < sizeof kept_keys / sizeof kept_keys[0]; i++) {
+		const char *value = ac_vector_get(sudoers_info, kept_keys[i]);
+
+		if (value)
+			add(vector, "%s=%s", kept_keys[i], value);
+	}
+}
+
+/* sudo's own timer is a second belt behind the listener's wall clock: 10 s later, or sudoers'. */
+static unsigned long long belt_timeout(
+	const struct ac_session_policy *session, char *const sudoers_info[])
+{
+	unsigned long long timeout = session->policy.limits.wall_clock_s + 10;
+	unsigned long theirs;
+
+	if (ac_number_parse(ac_vector_get(sudoers_info, "timeout"), 0x7fffffff, &theirs) == 0 &&
+		theirs > 0 && theirs < timeout)
+		timeout = theirs;
+	return timeout < 0x7fffffff ? timeout : 0x7fffffff;
+}
+
+static bool has_account(char **info, uid_t uid)
+{
+	unsigned long found;
+
+	return ac_number_parse(ac_vector_get(info, "runas_uid"), (uid_t)-2, &found) == 0 &&
+	       found == uid && found != 0;
+}
+
+char **ac_command_info_dup(const struct ac_session_policy *session,
+	const struct ac_request *request, char *const sudoers_info[], int launcher_fd)
+{
+	const struct ac_policy *policy = &session->policy;
+	struct vector vector = { .count = 0 };
+
+	add(&vector, "command=%s", AC_LAUNCHER);
+	add(&vector, "runas_user=%s", policy->role_user);
+	add(&vector, "runas_uid=%u", (unsigned)policy->uid);
+	add(&vector, "runas_gid=%u", (unsigned)policy->gid);
+	add(&vector, "runas_groups=%u", (unsigned)policy->gid);
+	add(&vector, "use_pty=true");
+	add(&vector, "set_utmp=false");
+	add(&vector, "closefrom=3");
+	add(&vector, "preserve_fds=%d", launcher_fd);
+	add(&vector, "umask=0%o", (unsigned)(request->has_umask ? request->umask : 022));
+	add(&vector, "umask_override=true");
+	add(&vector, "cwd=%s", session->plan.cwd);
+	add(&vector, "rlimit_core=0,0");
+	add(&vector, "timeout=%llu", belt_timeout(session, sudoers_info));
+	add_kept(&vector, sudoers_info);
+	char **info = finish(&vector);
+
+	/* Without runas_uid sudo would run the command as root. */
+	if (info && !has_account(info, policy->uid))
+		return NULL;
+	return info;
+}
+
+char **ac_command_argv_dup(
+	const struct ac_session_policy *session, int launcher_fd, char *const argv[])
+{
+	size_t count = 0;
+
+	while (argv[count])
+		count++;
+	char **result = calloc(count + 5, sizeof *result);
+	char number[16];
+
+	if (!result || count == 0) {
+		free(result);
+		return NULL;
+	}
+	snprintf(number, sizeof number, "%d", launcher_fd);
+	result[0] = strdup("agentcell-launch");
+	result[1] = strdup(number);
+	result[2] = strdup("--");
+	result[3] = strdup(session->plan.command);
+	for (size_t i = 1; i < count; i++)
+		result[3 + i] = argv[i];
+	if (result[0] && result[1] && result[2] && result[3])
+		return result;
+	free(result);
+	return NULL;
+}
+
+static bool matches(const char *pattern, const char *entry, size_t name_length)
+{
+	size_t length = strlen(pattern);
+
+	if (length && pattern[length - 1] == '*')
+		return name_length >= length - 1 && strncmp(pattern, entry, length - 1) == 0;
+	return length == name_length && strncmp(pattern, entry, length) == 0;
+}
+
+/* Set by the session itself, or able to change what a program loads: never taken from the user,
+ * whatever an allowlist says. */
+static bool is_reserved(const char *entry, size_t length)
+{
+	static const char *const names[] = { "HOME", "USER", "LOGNAME", "SHELL", "PATH", "TMPDIR",
+		"XDG_*", "MAIL", "PWD", "LD_*", "SUDO_*", "AGENTCELL_*", "BASH_ENV", "ENV", "IFS",
+		"NODE_OPTIONS", "PYTHONPATH", "PERL5LIB", "SSH_AUTH_SOCK", "DBUS_*", "DISPLAY",
+		"WAYLAND_DISPLAY", "GIT_*" };
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (matches(names[i], entry, length))
+			return true;
+	return false;
+}
+
+static bool is_allowed(const struct ac_names *allowlist, const char *entry)
+{
+	size_t length = strcspn(entry, "=");
+
+	if (length == 0 || entry[length] != '=' || is_reserved(entry, length))
+		return false;
+	/* An exported shell function is code, not a value. */
+	if (strncmp(entry + length + 1, "() {", 4) == 0)
+		return false;
+	for (unsigned i = 0; i < allowlist->count; i++)
+		if (matches(allowlist->name[i], entry, length))
+			return true;
+	return false;
+}
+
+char **ac_command_environment_dup(const struct ac_session_policy *session,
+	const struct ac_harness *harness, char *const user_env[])
+{
+	const struct ac_policy *policy = &session->policy;
+	struct vector vector = { .count = 0 };
+
+	for (size_t i = 0; user_env && user_env[i]; i++)
+		if (is_allowed(&policy->env_allowlist, user_env[i]))
+			add(&vector, "%s", user_env[i]);
+	for (unsigned i = 0; i < harness->environment.count; i++)
+		add(&vector, "%s=%s", harness->environment.setting[i].name,
+			harness->environment.setting[i].value);
+	add(&vector, "HOME=%s", policy->home);
+	add(&vector, "USER=%s", policy->os_user);
+	add(&vector, "LOGNAME=%s", policy->os_user);
+	add(&vector, "SHELL=/bin/sh");
+	add(&vector, "PATH=/usr/local/bin:/usr/bin:/bin");
+	add(&vector, "PWD=%s", session->plan.cwd);
+	add(&vector, "TMPDIR=/tmp");
+	add(&vector, "XDG_CONFIG_HOME=%s/.config", policy->home);
+	add(&vector, "XDG_CACHE_HOME=%s/.cache", policy->home);
+	add(&vector, "XDG_DATA_HOME=%s/.local/share", policy->home);
+	add(&vector, "XDG_STATE_HOME=%s/.local/state", policy->home);
+	add(&vector, "AGENTCELL_SESSION=%s", policy->session_id);
+	return finish(&vector);
+}
+
+const char *ac_command_unsupported(char *const sudoers_info[])
+{
+	static const struct {
+		const char *key, *words;
+	} list[] = {
+		{ "noexec", "NOEXEC in sudoers: an agent runs other programs" },
+		{ "chroot", "a runchroot in sudoers: the session has a view of its own" },
+		{ "selinux_role", "a SELinux ROLE in sudoers" },
+		{ "selinux_type", "a SELinux TYPE in sudoers" },
+		{ "apparmor_profile", "an AppArmor profile in sudoers" },
+		{ "sudoedit", "sudoedit" },
+	};
+
+	for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+		const char *value = ac_vector_get(sudoers_info, list[i].key);
+
+		if (value && strcmp(value, "false") != 0)
+			return list[i].words;
+	}
+	return NULL;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Fills declared, read-only, excluded, tool and bait paths.  A path is whatever the descriptor that
+ * was opened with the user's own rights turned out to be; names only say where to start looking.
+ */
+#include "plan_paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "path.h"
+#include "resolve.h"
+#include "util.h"
+
+struct look {
+	const struct ac_plan_input *input;
+	struct ac_plan *plan;
+	struct ac_identity who;
+	int cwd_fd;
+};
+
+static int list_has(const struct ac_path_list *list, const char *path)
+{
+	for (unsigned i = 0; i < list->count; i++)
+		if (strcmp(list->entry[i].path, path) == 0)
+			return 1;
+	return 0;
+}
+
+static int add_path(const struct look *look, const char *name, enum ac_resolve_use use,
+	struct ac_path_list *list, struct ac_err *err)
+{
+	if (list->count == AC_PATHS_MAX)
+		return ac_fail(err, E2BIG, "%s: more than %d paths", name, AC_PATHS_MAX);
+	struct ac_path_entry *entry = &list->entry[list->count];
+	int fd = ac_resolve_declared(look->input->config, &look->who, look->plan->user_home,
+		look->cwd_fd, name, use, entry, err);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	if (!list_has(list, entry->path))
+		list->count++;
+	return 0;
+}
+
+/* A colon-separated list as in PATH; "\:" stands for a colon in a name. */
+static int add_list(const struct look *look, const char *text, const char *setting,
+	enum ac_resolve_use use, struct ac_path_list *list, struct ac_err *err)
+{
+	char name[AC_PATH_MAX];
+	size_t used = 0;
+
+	for (;; text++) {
+		if (*text && *text != ':') {
+			if (*text == '\\' && text[1] == ':')
+				text++;
+			if (used + 1 >= sizeof name)
+				return ac_fail(
+					err, ENAMETOOLONG, "%s: a path is too long", setting);
+			name[used++] = *text;
+			continue;
+		}
+		name[used] = '\0';
+		if (used) {
+			int result = add_path(look, name, use, list, err);
+
+			if (result)
+				return ac_fail_within(err, "%s", setting);
+		}
+		used = 0;
+		if (!*text)
+			return 0;
+	}
+}
+
+/* Paths of the configuration; a missing one is no error where it only would have hidden something
+ * or where the admin lists what some machines have. */
+static int add_configured(const struct look *look, const struct ac_strings *strings,
+	const char *key, enum ac_resolve_use use, struct ac_path_list *list, struct ac_err *err)
+{
+	for (unsigned i = 0; i < strings->count; i++) {
+		struct ac_err reason;
+		int result = add_path(look, strings->text[i], use, list, &reason);
+
+		if (result == -ENOENT && use != AC_RESOLVE_WRITE)
+			continue;
+		if (result) {
+			*err = reason;
+			return ac_fail_within(err, "%s of %s", key, AC_CONFIG_FILE);
+		}
+	}
+	return 0;
+}
+
+static int check_roots(const struct look *look, const struct ac_path_list *list, struct ac_err *err)
+{
+	const struct ac_strings *roots = &look->input->config->project_roots;
+
+	for (unsigned i = 0; roots->count && i < list->count; i++) {
+		unsigned k = 0;
+
+		while (k < roots->count && !ac_path_covers(roots->text[k], list->entry[i].path))
+			k++;
+		if (k == roots->count)
+			return ac_fail(err, EPERM,
+				"%s lies outside the administrator's project_roots (%s%s)",
+				list->entry[i].path, roots->text[0],
+				roots->count > 1 ? ", ..." : "");
+	}
+	return 0;
+}
+
+static int fill_cwd(const struct look *look, const struct ac_policy *policy, struct ac_err *err)
+{
+	char link[64], *cwd = look->plan->cwd;
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", look->cwd_fd);
+	ssize_t length = readlink(link, cwd, sizeof look->plan->cwd - 1);
+
+	if (length <= 0)
+		return ac_fail_errno(err, errno, "cannot tell the current directory");
+	cwd[length] = '\0';
+	for (unsigned i = 0; i < policy->excluded_paths.count; i++)
+		if (ac_path_covers(policy->excluded_paths.entry[i].path, cwd))
+			return ac_fail(err, EPERM,
+				"%s is excluded from the session; start it elsewhere", cwd);
+	for (unsigned i = 0; i < policy->write_paths.count; i++)
+		if (ac_path_covers(policy->write_paths.entry[i].path, cwd))
+			return 0;
+	for (unsigned i = 0; i < policy->read_paths.count; i++)
+		if (ac_path_covers(policy->read_paths.entry[i].path, cwd))
+			return 0;
+	return ac_fail(err, EPERM,
+		"the current directory %s is not in a declared path; cd into one, or name it in "
+		"AGENTCELL_PATHS or AGENTCELL_READ_PATHS",
+		cwd);
+}
+
+/* An exclusion that covers nothing declared would only look like protection. */
+static int check_excluded(const struct ac_policy *policy, struct ac_err *err)
+{
+	for (unsigned i = 0; i < policy->excluded_paths.count; i++)
+		for (unsigned k = 0; k < policy->write_paths.count; k++)
+			if (ac_path_covers(policy->excluded_paths.entry[i].path,
+				    policy->write_paths.entry[k].path))
+				return ac_fail(err, EPERM,
+					"%s is declared and excluded at once (by %s); drop one",
+					policy->write_paths.entry[k].path,
+					policy->excluded_paths.entry[i].path);
+	return 0;
+}
+
+static int add_bait(const struct look *look, struct ac_policy *policy, struct ac_err *err)
+{
+	const struct ac_strings *bait = &look->input->config->bait;
+	struct ac_path_list *list = &policy->bait_paths;
+
+	for (unsigned i = 0; i < bait->count; i++) {
+		struct ac_path_entry *entry = &list->entry[list->count];
+
+		if (list->count == AC_PATHS_MAX)
+			return ac_fail(err, E2BIG, "more than %d bait paths in %s", AC_PATHS_MAX,
+				AC_CONFIG_FILE);
+		if (ac_path_join(entry->path, sizeof entry->path, look->plan->user_home,
+			    bait->text[i]) != 0 ||
+			!ac_path_is_canonical(entry->path))
+			return ac_fail(err, EINVAL, "bait %s makes no usable path", bait->text[i]);
+		entry->kind = AC_PATH_DIRECTORY;
+		list->count++;
+	}
+	return 0;
+}
+
+static int add_wished(const struct look *look, struct ac_policy *policy, struct ac_err *err)
+{
+	const struct ac_wishes *wishes = &look->input->request->wishes;
+	const struct ac_config *config = look->input->config;
+	int result;
+
+	if (wishes->paths && *wishes->paths)
+		result = add_list(look, wishes->paths, "AGENTCELL_PATHS", AC_RESOLVE_WRITE,
+			&policy->write_paths, err);
+	else if (config->declared_paths.count)
+		result = add_configured(look, &config->declared_paths, "declared_paths",
+			AC_RESOLVE_WRITE, &policy->write_paths, err);
+	else
+		result = add_path(look, ".", AC_RESOLVE_WRITE, &policy->write_paths, err);
+	if (!result && wishes->read_paths)
+		result = add_list(look, wishes->read_paths, "AGENTCELL_READ_PATHS", AC_RESOLVE_READ,
+			&policy->read_paths, err);
+	if (!result && wishes->exclude)
+		result = add_list(look, wishes->exclude, "AGENTCELL_EXCLUDE", AC_RESOLVE_EXCLUDE,
+			&policy->excluded_paths, err);
+	return result;
+}
+
+static int open_directory(void *context)
+{
+	const char *path = context;
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int fill_all(const struct look *look, struct ac_policy *policy, struct ac_err *err)
+{
+	const struct ac_config *config = look->input->config;
+	int result = add_wished(look, policy, err);
+
+	if (!result)
+		result = add_configured(look, &config->read_paths, "read_paths", AC_RESOLVE_READ,
+			&policy->read_paths, err);
+	if (!result)
+		result = add_configured(look, &config->excluded_paths, "excluded_paths",
+			AC_RESOLVE_EXCLUDE, &policy->excluded_paths, err);
+	if (!result)
+		result = add_configured(look, &config->tool_paths, "tool_paths", AC_RESOLVE_READ,
+			&policy->tool_paths, err);
+	if (!result)
+		result = check_roots(look, &policy->write_paths, err);
+	if (!result)
+		result = check_excluded(policy, err);
+	if (!result)
+		result = fill_cwd(look, policy, err);
+	if (!result)
+		result = add_bait(look, policy, err);
+	return result;
+}
+
+int ac_plan_paths(const struct ac_plan_input *input, struct ac_plan *plan, struct ac_policy *policy,
+	struct ac_err *err)
+{
+	const char *cwd = input->cwd ? input->cwd : input->request->cwd;
+	struct look look = { .input = input,
+		.plan = plan,
+		.who = { plan->user_uid, plan->user_gid, plan->group_count, plan->groups } };
+	char start[AC_PATH_MAX];
+
+	if (!cwd || *cwd != '/' || snprintf(start, sizeof start, "%s", cwd) >= (int)sizeof start)
+		return ac_fail(err, ENOENT,
+			"the current directory is gone or cannot be named; cd into "
+			"the project first");
+	look.cwd_fd = ac_identity_run(&look.who, open_directory, start, err);
+	if (look.cwd_fd < 0)
+		return ac_fail_errno(err, -look.cwd_fd, "cannot open %s as %s", start, plan->user);
+	int result = fill_all(&look, policy, err);
+
+	close(look.cwd_fd);
+	if (!result) {
+		plan->declared_paths = policy->write_paths;
+		plan->read_paths = policy->read_paths;
+		plan->excluded_paths = policy->excluded_paths;
+	}
+	return result;
+}
