@@ -12,6 +12,7 @@
 #include "backup.h"
 #include "config.h"
 #include "drive.h"
+#include "firewall.h"
 #include "journal.h"
 #include "policy.h"
 
@@ -22,7 +23,9 @@ struct ac_session {
 	struct ac_life life;
 	int listener_fd; /* sudo's connection, -1 elsewhere */
 	int launcher_fd; /* the listener's end of the launcher's socket pair while unsent, or -1 */
-	int cgroup_fd;
+	int cgroup_fd; /* from the account step on, -1 before */
+	int network_namespace_fd; /* the one that the firewall elements are in, -1: the caller's */
+	struct ac_addresses *addresses; /* what the endpoints resolved to; owned, may be NULL */
 	struct ac_err err; /* of the act that failed last */
 	void *owner; /* for the hooks */
 	/* Hooks; a missing one answers FAIL for monitor and switch, LOST for drain. */
@@ -41,8 +44,11 @@ void ac_session_fini(struct ac_session *session);
 /* Opens a session that exists on disk: policy, journal (unlocked) and last state. */
 int ac_session_open(struct ac_session *session, const char *session_id, struct ac_err *err);
 
-/* Writes the log and audit records of start and end. */
+/* Writes the log and audit records of start and end.  The end record holds the journal in words. */
 int ac_session_log_start(struct ac_session *session, struct ac_err *err);
 int ac_session_log_end(struct ac_session *session, struct ac_err *err);
+
+/* Once ENDED is in the journal: writes the end record and removes the session directory. */
+int ac_session_finish(struct ac_session *session, struct ac_err *err);
 
 #endif

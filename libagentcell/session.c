@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The acts: state -> function.  Each is idempotent, since a crash may repeat it, and each one that
+ * takes something away treats "not there" as done.  What went wrong is in session->err.
+ */
+#include "session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "account.h"
+#include "cgroup.h"
+#include "util.h"
+
+#define KILL_TIMEOUT_MS 5000
+
+void ac_session_init(struct ac_session *session, struct ac_config *config)
+{
+	memset(session, 0, sizeof *session);
+	session->config = config;
+	session->journal = (struct ac_journal)AC_JOURNAL_CLOSED;
+	session->listener_fd = session->launcher_fd = session->cgroup_fd = -1;
+	session->network_namespace_fd = -1;
+}
+
+static void close_if_open(int *fd)
+{
+	if (*fd >= 0)
+		close(ac_take_fd(fd));
+}
+
+void ac_session_fini(struct ac_session *session)
+{
+	close_if_open(&session->listener_fd);
+	close_if_open(&session->launcher_fd);
+	close_if_open(&session->cgroup_fd);
+	close_if_open(&session->network_namespace_fd);
+	ac_journal_close(&session->journal);
+	free(AC_TAKE(session->policy));
+	free(AC_TAKE(session->addresses));
+}
+
+static struct ac_policy *policy_of(struct ac_session *session)
+{
+	return &session->policy->policy;
+}
+
+static enum ac_life_event event_of(int result)
+{
+	return result == 0 ? AC_EVENT_OK : AC_EVENT_FAIL;
+}
+
+static enum ac_life_event write_policy(struct ac_session *session)
+{
+	int result = ac_policy_write(session->journal.directory_fd, session->policy, &session->err);
+
+	if (!result)
+		result = ac_session_log_start(session, &session->err);
+	return event_of(result);
+}
+
+static struct ac_backup_request backup_request(struct ac_session *session)
+{
+	const struct ac_plan *plan = &session->policy->plan;
+	struct ac_policy *policy = policy_of(session);
+
+	return (struct ac_backup_request){
+		.directory = policy->backup_directory,
+		.backup_id = policy->backup_id,
+		.session_id = plan->session_id,
+		.user = plan->user,
+		.identity = { plan->user_uid, plan->user_gid, plan->group_count, plan->groups },
+		.paths = &policy->write_paths,
+		.exclude = &session->config->backup_exclude,
+		.allow_torn = session->config->allow_torn,
+		.allow_unreadable = session->config->allow_unreadable,
+		.progress = session->progress,
+		.progress_context = session->progress_context,
+	};
+}
+
+static enum ac_life_event make_backup(struct ac_session *session)
+{
+	struct ac_backup_request request = backup_request(session);
+	struct ac_backup_totals totals;
+
+	return event_of(ac_backup_make(&request, &totals, &session->err));
+}
+
+static enum ac_life_event take_account(struct ac_session *session)
+{
+	const struct ac_policy *policy = policy_of(session);
+	int running = ac_account_processes(policy->uid);
+
+	if (running != 0) {
+		ac_fail(&session->err, EBUSY, "uid %u is in use by %d processes",
+			(unsigned)policy->uid, running);
+		return AC_EVENT_FAIL;
+	}
+	close_if_open(&session->cgroup_fd);
+	int fd = ac_cgroup_make(policy->session_id, &policy->limits, NULL, &session->err);
+
+	if (fd < 0)
+		return AC_EVENT_FAIL;
+	session->cgroup_fd = fd;
+	return event_of(
+		ac_account_publish(policy->os_user, policy->uid, policy->gid, &session->err));
+}
+
+static enum ac_life_event raise_firewall(struct ac_session *session)
+{
+	const struct ac_policy *policy = policy_of(session);
+
+	if (!policy->firewall_enabled)
+		return AC_EVENT_OK;
+	if (!session->addresses)
+		session->addresses = calloc(1, sizeof *session->addresses);
+	if (!session->addresses) {
+		ac_fail_errno(&session->err, ENOMEM, "no memory for the session's addresses");
+		return AC_EVENT_FAIL;
+	}
+	int result = ac_firewall_load(
+		session->config->uid_first, session->config->uid_last, &session->err);
+
+	if (!result)
+		result = ac_firewall_resolve(policy, session->addresses, &session->err);
+	if (!result)
+		result = ac_firewall_add(policy->uid, session->addresses, &session->err);
+	return event_of(result);
+}
+
+static enum ac_life_event kill_all(struct ac_session *session)
+{
+	const struct ac_policy *policy = policy_of(session);
+	struct ac_err *err = &session->err;
+	int result = 0;
+
+	if (session->cgroup_fd < 0) {
+		int fd = ac_cgroup_open(policy->session_id, err);
+
+		if (fd < 0 && fd != -ENOENT)
+			return AC_EVENT_FAIL;
+		session->cgroup_fd = fd < 0 ? -1 : fd;
+	}
+	if (session->cgroup_fd >= 0)
+		result = ac_cgroup_kill(session->cgroup_fd, KILL_TIMEOUT_MS, err);
+	if (result)
+		return AC_EVENT_FAIL;
+	/* Dead is what was seen to be dead: nothing of the uid may be left anywhere. */
+	int running = ac_account_processes(policy->uid);
+
+	if (running != 0)
+		ac_fail(err, EBUSY, "%d processes of uid %u are still there", running,
+			(unsigned)policy->uid);
+	return running == 0 ? AC_EVENT_OK : AC_EVENT_FAIL;
+}
+
+static int remove_firewall(struct ac_session *session)
+{
+	const struct ac_policy *policy = policy_of(session);
+
+	return policy->firewall_enabled ? ac_firewall_remove(policy->uid, &session->err) : 0;
+}
+
+static int finish_backup(struct ac_session *session)
+{
+	struct ac_backup_request request = backup_request(session);
+	struct ac_err ignored;
+
+	/* The restore point itself is safe; that old ones were not pruned must not keep a uid. */
+	ac_backup_finish(&request, session->life.cause, session->config, &ignored);
+	return 0;
+}
+
+static enum ac_life_event clean_up(struct ac_session *session)
+{
+	const struct ac_policy *policy = policy_of(session);
+	struct ac_err *err = &session->err;
+	int result = remove_firewall(session);
+
+	close_if_open(&session->cgroup_fd);
+	if (!result)
+		result = ac_cgroup_remove(policy->session_id, err);
+	if (!result)
+		result = ac_account_withdraw(policy->os_user, policy->uid, policy->gid, err);
+	if (!result)
+		result = ac_account_remove_ipc(policy->uid, err);
+	if (!result)
+		result = finish_backup(session);
+	if (!result)
+		result = ac_account_release(policy->session_id, policy->uid, err);
+	return event_of(result);
+}
+
+static enum ac_life_event call_hook(struct ac_session *session,
+	enum ac_life_event (*hook)(struct ac_session *), enum ac_life_event missing)
+{
+	return hook ? hook(session) : missing;
+}
+
+static enum ac_life_event act(void *world, struct ac_life life)
+{
+	struct ac_session *session = world;
+
+	session->life = life;
+	switch ((enum ac_state)life.state) {
+	case AC_STATE_POLICY:
+		return write_policy(session);
+	case AC_STATE_BACKUP:
+		return make_backup(session);
+	case AC_STATE_ACCOUNT:
+		return take_account(session);
+	case AC_STATE_FIREWALL:
+		return raise_firewall(session);
+	case AC_STATE_MONITOR:
+		return call_hook(session, session->monitor, AC_EVENT_FAIL);
+	case AC_STATE_SWITCH:
+		return call_hook(session, session->switch_user, AC_EVENT_FAIL);
+	case AC_STATE_TERMINATE:
+		return kill_all(session);
+	case AC_STATE_DRAIN:
+		return call_hook(session, session->drain, AC_EVENT_LOST);
+	case AC_STATE_CLEANUP:
+		return clean_up(session);
+	case AC_STATE_PLANNED:
+	case AC_STATE_RUNNING:
+	case AC_STATE_ENDED:
+	case AC_STATE_COUNT:
+		break;
+	}
+	return AC_EVENT_FAIL;
+}
+
+static int journal(void *world, struct ac_life life)
+{
+	struct ac_session *session = world;
+
+	return ac_journal_append(&session->journal, life);
+}
+
+static void wait_seconds(void *world, unsigned seconds)
+{
+	struct timespec left = { .tv_sec = seconds };
+
+	(void)world;
+	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+		;
+}
+
+const struct ac_drive_ops ac_session_ops = { act, journal, wait_seconds };
+
+int ac_session_open(struct ac_session *session, const char *session_id, struct ac_err *err)
+{
+	struct ac_journal_record record;
+	int result = ac_journal_open(session_id, &session->journal, err);
+
+	if (!result && !session->policy)
+		session->policy = calloc(1, sizeof *session->policy);
+	if (!result && !session->policy)
+		result = ac_fail_errno(err, ENOMEM, "no memory for the session policy");
+	if (!result)
+		result = ac_policy_read(session->journal.directory_fd, session->policy, err);
+	if (!result && strcmp(session->policy->plan.session_id, session_id) != 0)
+		result = ac_fail(
+			err, EBADMSG, "the policy of session %s names another", session_id);
+	if (!result)
+		result = ac_journal_last(&session->journal, &record, err);
+	if (!result)
+		session->life = record.life;
+	return result;
+}
