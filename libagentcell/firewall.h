@@ -2,8 +2,12 @@
 /*
  * Egress: one static nft table `inet agentcell` with concatenated sets (uid . address . port) in
  * the network namespace of the caller.  A uid of the range without elements reaches nothing.
- * Denied packets are marked with the uid and logged to the kernel audit stream (NETFILTER_PKT), then
- * refused: TCP by a reset.  Works through libnftables, in process, no program is run.
+ * Denied packets are marked with the uid and logged to the kernel audit stream (NETFILTER_PKT, at
+ * most 20 at once and 10 a second for one destination), then refused: TCP by a reset.
+ *
+ * The table is loaded through libnftables, in process; elements go over netlink (nftables.h).
+ * Loopback reaches only sockets that were made in the session's own cgroup; others may still reach
+ * the session's listeners there (a dev server), and nobody from outside the host may.
  */
 #ifndef AC_FIREWALL_H
 #define AC_FIREWALL_H
@@ -27,24 +31,46 @@ struct ac_address {
 };
 
 struct ac_addresses {
+	char session_id[AC_SESSION_ID_SIZE]; /* "": no loopback within the session */
+	unsigned unresolved; /* names that do not exist: nothing is opened for them */
+	char unresolved_host[AC_HOST_MAX]; /* the first of them, for the terms */
 	unsigned count;
 	struct ac_address address[AC_ADDRESSES_MAX];
 };
 
-/* Loads the table if it is not there (or differs in version); idempotent. */
+/* Loads the table if it is not there, is another version or lost a rule; idempotent.  What replaces
+ * a table drops its elements: sessions that ran on it must not go on. */
 int ac_firewall_load(uid_t first, uid_t last, struct ac_err *err);
-int ac_firewall_is_loaded(void); /* 1, 0 or -errno */
+int ac_firewall_is_loaded(void); /* 1, 0 or -errno; counts the rules in the kernel */
 int ac_firewall_unload(struct ac_err *err);
 
-/* Resolves the policy's endpoints (getaddrinfo: blocks, uses NSS; never call inside a view). */
+/* 1: a session may use loopback within itself; 0: this kernel or nft cannot tell whose socket it
+ * is (socket cgroupv2, Linux 5.13), all loopback is denied but declared endpoints; or -errno. */
+int ac_firewall_has_loopback(void);
+
+/*
+ * Resolves the policy's endpoints (getaddrinfo: blocks, uses NSS; never call inside a view) and
+ * takes over its session_id.  A name that does not exist is counted in unresolved; a resolver that
+ * fails is an error.  A name that leads to a private, link-local, loopback or multicast address (cloud
+ * metadata is among them) opens it only when an endpoint declares that address by number.
+ */
 int ac_firewall_resolve(
 	const struct ac_policy *policy, struct ac_addresses *addresses, struct ac_err *err);
 
-/* Adds all elements of one session in one transaction, then reads back and compares. */
+/* Makes the uid's elements exactly these, in one transaction, then reads back and compares.  The
+ * session's cgroup must exist where session_id is given. */
 int ac_firewall_add(uid_t uid, const struct ac_addresses *addresses, struct ac_err *err);
 
 /* Removes every element of the uid; none is success.  -EBUSY when some are still seen after. */
 int ac_firewall_remove(uid_t uid, struct ac_err *err);
-int ac_firewall_count(uid_t uid); /* elements of the uid, or -errno */
+
+/* Everything the kernel holds for the uid, the mark of its own cgroup included; or -errno. */
+int ac_firewall_count(uid_t uid);
+
+/* Pure: is this an address that a name may not lead to unless declared by number?  NULL, or why. */
+const char *ac_address_refused(const struct ac_address *address);
+
+/* Pure: does outer (address, prefix, port) cover inner? */
+bool ac_address_covers(const struct ac_address *outer, const struct ac_address *inner);
 
 #endif

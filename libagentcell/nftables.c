@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: ISC
+/*
+ * Messages about one table: elements to and from, its comment, its rules.
+ */
+#include "nftables.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netlink.h>
+#include <string.h>
+
+#include "netlink.h"
+#include "util.h"
+
+#define USERDATA_COMMENT 0 /* first type of nft's table user data: type, length, text with NUL */
+
+static void add_data(struct ac_netlink *request, uint16_t type, const void *data, size_t length)
+{
+	size_t nest = ac_netlink_open_nest(request, type);
+
+	ac_netlink_attribute(request, NFTA_DATA_VALUE, data, length);
+	ac_netlink_close_nest(request, nest);
+}
+
+/* One message with the run of elements that share set and direction; returns the run's length. */
+static unsigned add_elements(
+	struct ac_netlink *request, const struct ac_nftables_element *elements, unsigned count)
+{
+	const char *set = elements->set;
+	bool removal = elements->remove;
+	size_t message = ac_netlink_open(request, removal ? NFT_MSG_DELSETELEM : NFT_MSG_NEWSETELEM,
+		removal ? NLM_F_ACK : NLM_F_ACK | NLM_F_CREATE, 1);
+	size_t list;
+	unsigned i;
+
+	ac_netlink_attribute(
+		request, NFTA_SET_ELEM_LIST_TABLE, AC_NFTABLES_TABLE, sizeof(AC_NFTABLES_TABLE));
+	ac_netlink_attribute(request, NFTA_SET_ELEM_LIST_SET, set, strlen(set) + 1);
+	list = ac_netlink_open_nest(request, NFTA_SET_ELEM_LIST_ELEMENTS);
+	for (i = 0; i < count && !strcmp(elements[i].set, set) && elements[i].remove == removal;
+		i++) {
+		size_t element = ac_netlink_open_nest(request, NFTA_LIST_ELEM);
+
+		add_data(request, NFTA_SET_ELEM_KEY, elements[i].key, elements[i].length);
+		if (elements[i].interval)
+			add_data(request, NFTA_SET_ELEM_KEY_END, elements[i].end,
+				elements[i].length);
+		ac_netlink_close_nest(request, element);
+	}
+	ac_netlink_close_nest(request, list);
+	ac_netlink_close(request, message);
+	return i;
+}
+
+int ac_nftables_change(const struct ac_nftables_element *elements, unsigned count)
+{
+	ac_autofree unsigned char *bytes = malloc(AC_NETLINK_BUFFER);
+	struct ac_netlink request = { .bytes = bytes };
+	unsigned messages = 0;
+
+	if (!bytes)
+		return -ENOMEM;
+	if (!count)
+		return 0;
+	ac_netlink_close(&request, ac_netlink_open(&request, NFNL_MSG_BATCH_BEGIN, 0, 0));
+	while (count) {
+		unsigned run = add_elements(&request, elements, count);
+
+		elements += run;
+		count -= run;
+		messages++;
+	}
+	ac_netlink_close(&request, ac_netlink_open(&request, NFNL_MSG_BATCH_END, 0, 2));
+	return ac_netlink_transact(&request, messages, NULL, NULL);
+}
+
+struct walk {
+	const char *set;
+	int (*each)(void *context, const struct ac_nftables_element *element);
+	void *context;
+};
+
+/* Copies the key or its end out of an element's attributes; false when there is none. */
+static bool copy_key(const unsigned char *element, size_t length, unsigned type,
+	unsigned char key[AC_NFTABLES_KEY_MAX], uint8_t *key_length)
+{
+	size_t nest_length, data_length;
+	const unsigned char *nest = ac_netlink_find(element, length, type, &nest_length);
+	const unsigned char *data =
+		nest ? ac_netlink_find(nest, nest_length, NFTA_DATA_VALUE, &data_length) : NULL;
+
+	if (!data || data_length > AC_NFTABLES_KEY_MAX)
+		return false;
+	memcpy(key, data, data_length);
+	*key_length = (uint8_t)data_length;
+	return true;
+}
+
+static int walk_elements(void *context, const unsigned char *attributes, size_t length)
+{
+	const struct walk *walk = context;
+	size_t list_length = 0;
+	const unsigned char *list = ac_netlink_find(
+		attributes, length, NFTA_SET_ELEM_LIST_ELEMENTS, &list_length);
+
+	while (list && list_length >= AC_NETLINK_HEAD) {
+		struct ac_nftables_element element = { .set = walk->set };
+		size_t item_length = 0, step;
+		const unsigned char *item = ac_netlink_find(
+			list, list_length, NFTA_LIST_ELEM, &item_length);
+		int code;
+
+		if (!item || !copy_key(item, item_length, NFTA_SET_ELEM_KEY, element.key,
+				     &element.length))
+			return item ? -EBADMSG : 0;
+		element.interval = copy_key(
+			item, item_length, NFTA_SET_ELEM_KEY_END, element.end, &element.length);
+		code = walk->each(walk->context, &element);
+		if (code)
+			return code;
+		step = (size_t)(item - list) + AC_NETLINK_ALIGN(item_length);
+		if (step >= list_length)
+			break;
+		list += step;
+		list_length -= step;
+	}
+	return 0;
+}
+
+int ac_nftables_each(const char *set,
+	int (*each)(void *context, const struct ac_nftables_element *element), void *context)
+{
+	ac_autofree unsigned char *bytes = malloc(AC_NETLINK_BUFFER);
+	struct ac_netlink request = { .bytes = bytes };
+	struct walk walk = { .set = set, .each = each, .context = context };
+	size_t message;
+
+	if (!bytes)
+		return -ENOMEM;
+	message = ac_netlink_open(&request, NFT_MSG_GETSETELEM, NLM_F_DUMP, 1);
+	ac_netlink_attribute(
+		&request, NFTA_SET_ELEM_LIST_TABLE, AC_NFTABLES_TABLE, sizeof(AC_NFTABLES_TABLE));
+	ac_netlink_attribute(&request, NFTA_SET_ELEM_LIST_SET, set, strlen(set) + 1);
+	ac_netlink_close(&request, message);
+	return ac_netlink_transact(&request, 0, walk_elements, &walk);
+}
+
+struct header {
+	char *comment;
+	size_t size;
+};
+
+static int take_header(void *context, const unsigned char *attributes, size_t length)
+{
+	const struct header *header = context;
+	size_t found;
+	const unsigned char *data = ac_netlink_find(attributes, length, NFTA_TABLE_FLAGS, &found);
+
+	if (data && found == 4 && data[3] & NFT_TABLE_F_DORMANT) /* big-endian */
+		return -ESHUTDOWN;
+	data = ac_netlink_find(attributes, length, NFTA_TABLE_USERDATA, &found);
+	header->comment[0] = '\0';
+	while (data && found > 2 && (size_t)data[1] + 2 <= found) {
+		size_t step = (size_t)data[1] + 2;
+
+		if (data[0] == USERDATA_COMMENT)
+			snprintf(header->comment, header->size, "%.*s", (int)data[1],
+				(const char *)data + 2);
+		data += step;
+		found -= step;
+	}
+	return 0;
+}
+
+int ac_nftables_comment(char comment[], size_t size)
+{
+	ac_autofree unsigned char *bytes = malloc(AC_NETLINK_BUFFER);
+	struct ac_netlink request = { .bytes = bytes };
+	struct header header = { .comment = comment, .size = size };
+	size_t message;
+
+	if (!bytes)
+		return -ENOMEM;
+	message = ac_netlink_open(&request, NFT_MSG_GETTABLE, 0, 1);
+	ac_netlink_attribute(
+		&request, NFTA_TABLE_NAME, AC_NFTABLES_TABLE, sizeof(AC_NFTABLES_TABLE));
+	ac_netlink_close(&request, message);
+	return ac_netlink_transact(&request, 0, take_header, &header);
+}
+
+static int count_rule(void *context, const unsigned char *attributes, size_t length)
+{
+	size_t found;
+	const unsigned char *name = ac_netlink_find(attributes, length, NFTA_RULE_TABLE, &found);
+
+	*(int *)context += name && found == sizeof(AC_NFTABLES_TABLE) &&
+			   !memcmp(name, AC_NFTABLES_TABLE, found);
+	return 0;
+}
+
+int ac_nftables_rules(void)
+{
+	ac_autofree unsigned char *bytes = malloc(AC_NETLINK_BUFFER);
+	struct ac_netlink request = { .bytes = bytes };
+	size_t message;
+	int count = 0, code;
+
+	if (!bytes)
+		return -ENOMEM;
+	message = ac_netlink_open(&request, NFT_MSG_GETRULE, NLM_F_DUMP, 1);
+	ac_netlink_attribute(
+		&request, NFTA_RULE_TABLE, AC_NFTABLES_TABLE, sizeof(AC_NFTABLES_TABLE));
+	ac_netlink_close(&request, message);
+	code = ac_netlink_transact(&request, 0, count_rule, &count);
+	return code ? code : count;
+}

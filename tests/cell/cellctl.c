@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: ISC
+/*
+ * The library's cgroup, account and firewall functions as commands, for the system tests beside it.
+ * Prints a value on stdout where there is one; on failure the error text, and exits 1.
+ */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "account.h"
+#include "cgroup.h"
+#include "config.h"
+#include "firewall.h"
+#include "util.h"
+
+static struct ac_err err;
+
+static int done(int code)
+{
+	if (code < 0)
+		fprintf(stderr, "%s\n", err.text[0] ? err.text : strerror(-code));
+	return code < 0;
+}
+
+static unsigned number(const char *text)
+{
+	return (unsigned)strtoul(text, NULL, 10);
+}
+
+/* host:port... as config.c would read them, but without config.c. */
+static bool endpoint_from(char *text, struct ac_endpoint *endpoint)
+{
+	char *port = strrchr(text, ':'), *slash;
+	unsigned char bytes[16];
+
+	if (!port)
+		return false;
+	*port++ = '\0';
+	endpoint->port = (uint16_t)number(port);
+	slash = strchr(text, '/');
+	if (slash)
+		*slash++ = '\0';
+	if (*text == '[') {
+		text++;
+		text[strcspn(text, "]")] = '\0';
+	}
+	snprintf(endpoint->host, sizeof(endpoint->host), "%s", text);
+	if (inet_pton(AF_INET, text, bytes) == 1)
+		endpoint->family = AF_INET;
+	else if (inet_pton(AF_INET6, text, bytes) == 1)
+		endpoint->family = AF_INET6;
+	endpoint->prefix = (uint8_t)(slash                         ? number(slash)
+				     : endpoint->family == AF_INET ? 32
+								   : 128);
+	return true;
+}
+
+static int resolve(const char *session_id, char **words, struct ac_addresses *addresses)
+{
+	ac_autofree struct ac_policy *policy = calloc(1, sizeof(*policy));
+
+	if (!policy)
+		return -1;
+	snprintf(policy->session_id, sizeof(policy->session_id), "%s",
+		strcmp(session_id, "-") ? session_id : "");
+	for (; *words; words++)
+		if (!endpoint_from(*words, &policy->endpoints[policy->endpoint_count++]))
+			return -1;
+	return ac_firewall_resolve(policy, addresses, &err);
+}
+
+static int firewall(int argc, char **argv)
+{
+	static struct ac_addresses addresses;
+	int code;
+
+	if (!strcmp(argv[0], "load") && argc == 3)
+		return done(ac_firewall_load(number(argv[1]), number(argv[2]), &err));
+	if (!strcmp(argv[0], "unload"))
+		return done(ac_firewall_unload(&err));
+	if (!strcmp(argv[0], "loaded"))
+		return printf("%d\n", ac_firewall_is_loaded()) < 0;
+	if (!strcmp(argv[0], "loopback"))
+		return printf("%d\n", ac_firewall_has_loopback()) < 0;
+	if (!strcmp(argv[0], "count") && argc == 2)
+		return printf("%d\n", ac_firewall_count(number(argv[1]))) < 0;
+	if (!strcmp(argv[0], "remove") && argc == 2)
+		return done(ac_firewall_remove(number(argv[1]), &err));
+	if (!strcmp(argv[0], "add") && argc >= 3) {
+		code = resolve(argv[2], argv + 3, &addresses);
+		if (!code)
+			code = ac_firewall_add(number(argv[1]), &addresses, &err);
+		return done(code);
+	}
+	return 2;
+}
+
+/* bench <sessions> <adds>: fills the table, then times adding and removing one more. */
+static int bench(int sessions, int rounds)
+{
+	static struct ac_addresses addresses;
+
+	addresses.count = 3;
+	for (unsigned i = 0; i < 3; i++) {
+		addresses.address[i] = (struct ac_address){ .family = AF_INET,
+			.prefix = 32,
+			.port = 443,
+			.bytes = { 192, 0, 2, (unsigned char)(i + 1) } };
+	}
+	for (int i = 0; i < sessions; i++)
+		if (done(ac_firewall_add(70000 + (unsigned)i, &addresses, &err)))
+			return 1;
+	for (int i = 0; i < rounds; i++) {
+		struct timespec at[3];
+
+		clock_gettime(CLOCK_MONOTONIC, &at[0]);
+		if (done(ac_firewall_add(71999, &addresses, &err)))
+			return 1;
+		clock_gettime(CLOCK_MONOTONIC, &at[1]);
+		if (done(ac_firewall_remove(71999, &err)))
+			return 1;
+		clock_gettime(CLOCK_MONOTONIC, &at[2]);
+		printf("%ld %ld\n",
+			(at[1].tv_sec - at[0].tv_sec) * 1000000 +
+				(at[1].tv_nsec - at[0].tv_nsec) / 1000,
+			(at[2].tv_sec - at[1].tv_sec) * 1000000 +
+				(at[2].tv_nsec - at[1].tv_nsec) / 1000);
+	}
+	return 0;
+}
+
+static int account(int argc, char **argv)
+{
+	uid_t uid;
+
+	if (!strcmp(argv[0], "lease") && argc == 4) {
+		if (done(ac_account_lease(argv[1], number(argv[2]), number(argv[3]), &uid, &err)))
+			return 1;
+		return printf("%u\n", uid) < 0;
+	}
+	if (!strcmp(argv[0], "release") && argc == 3)
+		return done(ac_account_release(argv[1], number(argv[2]), &err));
+	if (!strcmp(argv[0], "processes") && argc == 2)
+		return printf("%d\n", ac_account_processes(number(argv[1]))) < 0;
+	if (!strcmp(argv[0], "publish") && argc == 3)
+		return done(ac_account_publish(argv[1], number(argv[2]), number(argv[2]), &err));
+	if (!strcmp(argv[0], "withdraw") && argc == 3)
+		return done(ac_account_withdraw(argv[1], number(argv[2]), number(argv[2]), &err));
+	if (!strcmp(argv[0], "remove-ipc") && argc == 2)
+		return done(ac_account_remove_ipc(number(argv[1]), &err));
+	return 2;
+}
+
+static int cgroup(int argc, char **argv)
+{
+	const struct ac_limits limits = { .processes = 500, .memory_bytes = 1 << 30 };
+	ac_autoclose int fd = -1;
+	char path[AC_PATH_MAX];
+	bool limited;
+
+	if (argc < 2)
+		return 2;
+	if (!strcmp(argv[0], "make")) {
+		fd = ac_cgroup_make(argv[1], &limits, &limited, &err);
+		return fd < 0 ? done(fd) : printf("limited %d\n", limited) < 0;
+	}
+	if (!strcmp(argv[0], "remove"))
+		return done(ac_cgroup_remove(argv[1], &err));
+	if (!strcmp(argv[0], "path")) {
+		if (done(ac_cgroup_path(argv[1], path, &err)))
+			return 1;
+		return puts(path) < 0;
+	}
+	fd = ac_cgroup_open(argv[1], &err);
+	if (fd < 0)
+		return done(fd);
+	if (!strcmp(argv[0], "enter") && argc == 3)
+		return done(ac_cgroup_enter(fd, (pid_t)number(argv[2]), &err));
+	if (!strcmp(argv[0], "has") && argc == 3)
+		return printf("%d\n", ac_cgroup_has(fd, (pid_t)number(argv[2]))) < 0;
+	if (!strcmp(argv[0], "populated"))
+		return printf("%d\n", ac_cgroup_is_populated(fd)) < 0;
+	if (!strcmp(argv[0], "freeze"))
+		return done(ac_cgroup_freeze(fd, true, &err));
+	if (!strcmp(argv[0], "thaw"))
+		return done(ac_cgroup_freeze(fd, false, &err));
+	if (!strcmp(argv[0], "kill"))
+		return done(ac_cgroup_kill(fd, 5000, &err));
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	int code = 2;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc >= 3 && !strcmp(argv[1], "firewall"))
+		code = firewall(argc - 2, argv + 2);
+	else if (argc == 4 && !strcmp(argv[1], "bench"))
+		code = bench(atoi(argv[2]), atoi(argv[3]));
+	else if (argc >= 3 && !strcmp(argv[1], "account"))
+		code = account(argc - 2, argv + 2);
+	else if (argc >= 3 && !strcmp(argv[1], "cgroup"))
+		code = cgroup(argc - 2, argv + 2);
+	if (code == 2)
+		fputs("usage: cellctl firewall|account|cgroup|bench ...\n", stderr);
+	return code;
+}
