@@ -5,6 +5,7 @@
  * inih does the parsing, behind a line reader of our own that closes its gaps (long lines,
  * continuation lines, NUL bytes).  One table of keys; an unknown section or key, a bad value, a
  * duplicate key or a loose permission refuses the whole file, with file:line of every error found.
+ * Only a list may go on in a further line with the same key; the same entry twice is an error.
  * Files must be regular, root's, not writable by group or other; no symlinks are followed.
  */
 #ifndef AC_CONFIG_H
@@ -84,9 +85,16 @@ struct ac_config {
 	struct ac_limits limits;
 };
 
-/* Reads the main file (path, normally AC_CONFIG_FILE); a missing file is an error.  *config is
- * first filled with the built-in defaults, which config.c lists in its key table. */
+/* Reads the main file (path, normally AC_CONFIG_FILE); a missing file is an error.  What it does
+ * not set has the built-in default, which stands in the table of keys (config_keys.c). */
 int ac_config_read(const char *path, struct ac_config *config, struct ac_err *err);
+
+/* The same for a descriptor, without a look at owner and mode; report (may be NULL) gets each
+ * error.  For `agentcell check`. */
+int ac_config_check(int fd, const char *name, struct ac_config *config,
+	void (*report)(void *context, const char *text), void *context, struct ac_err *err);
+int ac_harness_check(int fd, const char *name, struct ac_harness *harness,
+	void (*report)(void *context, const char *text), void *context, struct ac_err *err);
 
 /* Picks a profile: by name when name is not NULL (it must exist), else by basename of command,
  * else the config's default.  Directory is normally AC_HARNESS_DIRECTORY. */

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Harness profiles: harness.d/<name>.conf.
+ *
+ * All profiles are read to find the one for a command, and a bad one refuses them all: a profile
+ * that is left out silently would send its harness into another profile.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "config_ini.h"
+#include "config_value.h"
+#include "safefile.h"
+#include "util.h"
+
+#define SUFFIX ".conf"
+
+static int take_commands(struct ac_harness *harness, const char *text, struct ac_err *err)
+{
+	return ac_commands_parse(text, &harness->commands, err);
+}
+
+static int take_variables(struct ac_harness *harness, const char *text, struct ac_err *err)
+{
+	return ac_environment_names_parse(text, &harness->env_allowlist, err);
+}
+
+static int take_endpoints(struct ac_harness *harness, const char *text, struct ac_err *err)
+{
+	return ac_endpoints_parse(text, harness->endpoints, &harness->endpoint_count, err);
+}
+
+static int take_tolerated(struct ac_harness *harness, const char *text, struct ac_err *err)
+{
+	return ac_hosts_parse(text, &harness->tolerated, err);
+}
+
+static int take_memory_floor(struct ac_harness *harness, const char *text, struct ac_err *err)
+{
+	return ac_size_parse(text, &harness->memory_floor_bytes, err);
+}
+
+static int take_nested_sandbox(struct ac_harness *harness, const char *text, struct ac_err *err)
+{
+	return ac_bool_parse(text, &harness->nested_sandbox, err);
+}
+
+static const struct key {
+	const char *key, *name;
+	int (*parse)(struct ac_harness *harness, const char *text, struct ac_err *err);
+	bool is_list;
+} keys[] = {
+	{ "commands", "harness.commands", take_commands, true },
+	{ "env_allowlist", "harness.env_allowlist", take_variables, true },
+	{ "endpoints", "harness.endpoints", take_endpoints, true },
+	{ "tolerated", "harness.tolerated", take_tolerated, true },
+	{ "memory_floor", "harness.memory_floor", take_memory_floor, false },
+	{ "nested_sandbox", "harness.nested_sandbox", take_nested_sandbox, false },
+};
+
+struct state {
+	struct ac_harness *harness;
+	bool seen[AC_COUNT(keys)];
+};
+
+/* [environment]: any NAME = value. */
+static int add_setting(
+	struct ac_settings *settings, const char *name, const char *value, struct ac_err *err)
+{
+	struct ac_setting *setting = &settings->setting[settings->count];
+	unsigned i;
+	int rc = ac_environment_name_check(name, err);
+
+	if (rc < 0)
+		return rc;
+	for (i = 0; i < settings->count; i++)
+		if (strcmp(settings->setting[i].name, name) == 0)
+			return ac_fail(err, EEXIST, "it stands there twice");
+	if (settings->count == AC_SETTINGS_MAX)
+		return ac_fail(err, E2BIG, "more than %d variables", AC_SETTINGS_MAX);
+	if (strlen(value) >= sizeof(setting->value))
+		return ac_fail(err, E2BIG, "the value is too long");
+	memcpy(setting->name, name, strlen(name) + 1);
+	memcpy(setting->value, value, strlen(value) + 1);
+	settings->count++;
+	return 0;
+}
+
+static void take_key(
+	struct state *state, struct ac_ini_errors *errors, const char *name, const char *value)
+{
+	struct ac_err err = { 0 };
+	unsigned i;
+
+	for (i = 0; i < AC_COUNT(keys) && strcmp(keys[i].key, name) != 0; i++)
+		;
+	if (i == AC_COUNT(keys)) {
+		ac_ini_error(errors, "unknown key '%s' in [harness]", name);
+		return;
+	}
+	if (state->seen[i] && !keys[i].is_list)
+		ac_ini_error(errors, "'%s' stands there twice", name);
+	else if (keys[i].parse(state->harness, value, &err) < 0)
+		ac_ini_error(errors, "%s: %s", name, err.text);
+	state->seen[i] = true;
+}
+
+static void take(void *context, struct ac_ini_errors *errors, const char *section, const char *name,
+	const char *value)
+{
+	struct state *state = context;
+	bool is_environment = strcmp(section, "environment") == 0;
+	struct ac_err err = { 0 };
+
+	if (!is_environment && strcmp(section, "harness") != 0) {
+		if (!name)
+			ac_ini_error(errors, "unknown section [%s]", section);
+	} else if (name && !is_environment) {
+		take_key(state, errors, name, value);
+	} else if (name && add_setting(&state->harness->environment, name, value, &err) < 0) {
+		ac_ini_error(errors, "%s: %s", name, err.text);
+	}
+}
+
+int ac_harness_check(int fd, const char *name, struct ac_harness *harness,
+	void (*report)(void *context, const char *text), void *context, struct ac_err *err)
+{
+	struct ac_ini_errors errors = {
+		.file = name, .report = report, .context = context, .err = err
+	};
+	ac_autofree struct ac_harness *made = calloc(1, sizeof(*made));
+	struct state state = { .harness = made };
+
+	if (!made)
+		return ac_fail_errno(err, ENOMEM, "read %s", name);
+	if (ac_ini_read(fd, take, &state, &errors) < 0)
+		return -EBADMSG;
+	*harness = *made;
+	return 0;
+}
+
+static int read_profile(const char *directory, int directory_fd, const char *name,
+	struct ac_harness *harness, struct ac_err *err)
+{
+	char path[AC_PATH_MAX], file[AC_NAME_MAX + sizeof(SUFFIX)], checked[AC_NAME_MAX];
+	ac_autoclose int fd = -1;
+	int rc = ac_name_parse(name, checked, err);
+
+	if (rc < 0)
+		return ac_fail_within(err, "harness");
+	snprintf(file, sizeof(file), "%s" SUFFIX, checked);
+	if (snprintf(path, sizeof(path), "%s/%s", directory, file) >= (int)sizeof(path))
+		return ac_fail(err, ENAMETOOLONG, "harness directory %.64s...", directory);
+	fd = ac_open_trusted(directory_fd, file, AC_INI_FILE_MAX, err);
+	if (fd < 0)
+		return ac_fail_within(err, "harness profile %s", path);
+	rc = ac_harness_check(fd, path, harness, NULL, NULL, err);
+	if (rc == 0)
+		memcpy(harness->name, checked, sizeof(harness->name));
+	return rc;
+}
+
+static bool has_command(const struct ac_harness *harness, const char *command)
+{
+	unsigned i;
+
+	for (i = 0; i < harness->commands.count; i++)
+		if (strcmp(harness->commands.name[i], command) == 0)
+			return true;
+	return false;
+}
+
+static int is_profile(const struct dirent *entry)
+{
+	size_t length = strlen(entry->d_name);
+
+	return length > strlen(SUFFIX) && entry->d_name[0] != '.' &&
+	       strcmp(entry->d_name + length - strlen(SUFFIX), SUFFIX) == 0;
+}
+
+struct search {
+	const char *directory, *command;
+	int directory_fd;
+	struct ac_harness *profile; /* being looked at */
+	struct ac_harness *found;
+	bool is_found;
+};
+
+static int consider(struct search *search, const char *file, struct ac_err *err)
+{
+	char name[AC_NAME_MAX] = "";
+	size_t length = strlen(file) - strlen(SUFFIX);
+	int rc;
+
+	if (length >= sizeof(name))
+		return ac_fail(err, EINVAL, "harness profile %s: the name is too long", file);
+	memcpy(name, file, length);
+	rc = read_profile(search->directory, search->directory_fd, name, search->profile, err);
+	if (rc < 0 || !has_command(search->profile, search->command))
+		return rc;
+	if (search->is_found)
+		return ac_fail(err, EEXIST,
+			"command %s is claimed by two harness profiles, %s and %s", search->command,
+			search->found->name, name);
+	*search->found = *search->profile;
+	search->is_found = true;
+	return 0;
+}
+
+static int search_all(struct search *search, struct ac_err *err)
+{
+	struct dirent **entries = NULL;
+	int count = scandirat(search->directory_fd, ".", &entries, is_profile, alphasort);
+	int i, rc = 0;
+
+	if (count < 0)
+		return ac_fail_errno(err, errno, "list %s", search->directory);
+	for (i = 0; i < count; i++) {
+		if (rc == 0)
+			rc = consider(search, entries[i]->d_name, err);
+		free(entries[i]);
+	}
+	free(entries);
+	return rc;
+}
+
+int ac_harness_pick(const char *directory, const char *name, const char *command,
+	const char *fallback, struct ac_harness *harness, struct ac_err *err)
+{
+	ac_autofree struct ac_harness *profile = calloc(1, sizeof(*profile));
+	ac_autofree struct ac_harness *found = calloc(1, sizeof(*found));
+	ac_autoclose int directory_fd = ac_open_trusted_directory(directory, err);
+	const char *slash = command ? strrchr(command, '/') : NULL;
+	struct search search = { .directory = directory,
+		.directory_fd = directory_fd,
+		.command = slash ? slash + 1 : command,
+		.profile = profile,
+		.found = found };
+	int rc = 0;
+
+	if (directory_fd < 0)
+		return directory_fd;
+	if (!profile || !found)
+		return ac_fail_errno(err, ENOMEM, "read harness profiles");
+	if (!name && command)
+		rc = search_all(&search, err);
+	if (rc == 0 && !search.is_found)
+		rc = read_profile(directory, directory_fd, name ? name : fallback, found, err);
+	if (rc < 0)
+		return rc;
+	*harness = *found;
+	return 0;
+}
+
+const char *ac_harness_key(unsigned i)
+{
+	return i < AC_COUNT(keys) ? keys[i].name : NULL;
+}
