@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: ISC
+# A private copy of the machine for one test script.  Source it as the first thing:
+#
+#     . "$(dirname "$0")/../lib/sandbox.sh"
+#
+# The script is then run again, as root, in a mount namespace of its own: overlays on /etc, /usr
+# and /var, fresh /run, /tmp, /root, /mnt and /dev, a fresh /home on the real disk (its file system
+# must allow idmapped mounts) and the source tree at /mnt/tree.  Nothing of the machine is changed;
+# every process that the script leaves behind is killed through a cgroup of the test's own.
+# SANDBOX_NET=1 before sourcing adds a network namespace with a loopback only.
+
+set -u
+LC_ALL=C
+export LC_ALL
+umask 022
+
+sandbox_say() {
+	echo "sandbox: $*" >&2
+}
+
+sandbox_cgroup_root() {
+	for sandbox_dir in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+		if [ -e "$sandbox_dir/cgroup.procs" ] && [ -e "$sandbox_dir/cgroup.controllers" ]; then
+			echo "$sandbox_dir"
+			return
+		fi
+	done
+}
+
+# Outside: makes the work directory, runs the script again inside, clears up.
+sandbox_outside() {
+	if [ "$(id -u)" != 0 ]; then
+		echo "ok 1 - ${0##*/} # SKIP needs root"
+		exit 0
+	fi
+	sandbox_work=$(mktemp -d /var/tmp/agentcell-test.XXXXXX) || exit 1
+	sandbox_cgroup=$(sandbox_cgroup_root)
+	[ -z "$sandbox_cgroup" ] || sandbox_cgroup=$sandbox_cgroup/agentcell-test-$$
+	[ -z "$sandbox_cgroup" ] || mkdir "$sandbox_cgroup" || sandbox_cgroup=
+	mkdir "$sandbox_work/home" "$sandbox_work/up" "$sandbox_work/tree" "$sandbox_work/dev"
+	trap 'sandbox_kill' EXIT
+	trap 'exit 130' INT TERM HUP
+	SANDBOX_WORK=$sandbox_work SANDBOX_CGROUP=$sandbox_cgroup \
+		unshare -m ${SANDBOX_NET:+-n} --propagation private -- /bin/sh "$0" "$@"
+	exit $?
+}
+
+sandbox_kill() {
+	sandbox_status=$?
+	trap - EXIT
+	if [ -n "$sandbox_cgroup" ]; then
+		echo 1 >"$sandbox_cgroup/cgroup.kill"
+		for sandbox_try in 1 2 3 4 5 6 7 8 9 10; do
+			rmdir "$sandbox_cgroup" 2>/dev/null && break
+			[ "$sandbox_try" = 10 ] && sandbox_say "cannot remove $sandbox_cgroup"
+			sleep 0.2
+		done
+	fi
+	rm -rf --one-file-system "$sandbox_work"
+	exit "$sandbox_status"
+}
+
+sandbox_overlay() { # directory
+	mkdir "$SANDBOX_WORK/up$1" "$SANDBOX_WORK/up$1.work" &&
+		mount -t overlay overlay "$1" \
+			-o "lowerdir=$1,upperdir=$SANDBOX_WORK/up$1,workdir=$SANDBOX_WORK/up$1.work"
+}
+
+sandbox_dev() {
+	mount --rbind /dev "$SANDBOX_WORK/dev" &&
+		mount -t tmpfs -o mode=755,size=4m dev /dev || return 1
+	mkdir /dev/pts /dev/shm /dev/mqueue
+	for sandbox_node in "$SANDBOX_WORK"/dev/*; do
+		[ ! -L "$sandbox_node" ] || continue
+		[ -c "$sandbox_node" ] || [ -b "$sandbox_node" ] || continue
+		case ${sandbox_node##*/} in
+		ptmx | tty[0-9]* | vcs*) continue ;;
+		esac
+		: >"/dev/${sandbox_node##*/}"
+		mount --bind "$sandbox_node" "/dev/${sandbox_node##*/}" || return 1
+	done
+	ln -s /proc/self/fd /dev/fd
+	ln -s fd/0 /dev/stdin
+	ln -s fd/1 /dev/stdout
+	ln -s fd/2 /dev/stderr
+	ln -s pts/ptmx /dev/ptmx
+	mount -t devpts -o newinstance,ptmxmode=666,mode=620,gid=5 devpts /dev/pts &&
+		mount -t tmpfs -o mode=1777 shm /dev/shm
+}
+
+sandbox_mounts() {
+	sandbox_top=$(cd "$(dirname "$0")/../.." && pwd) || return 1
+	mount --bind "$sandbox_top" "$SANDBOX_WORK/tree" &&
+		mount -t tmpfs -o mode=755 up "$SANDBOX_WORK/up" &&
+		mount --bind "$SANDBOX_WORK/home" /home &&
+		sandbox_dev || return 1
+	mount -t tmpfs -o mode=755 mnt /mnt && mkdir /mnt/tree /mnt/up &&
+		mount --move "$SANDBOX_WORK/tree" /mnt/tree || return 1
+	sandbox_overlay /etc && sandbox_overlay /usr && sandbox_overlay /var &&
+		mount -t tmpfs -o mode=755 run /run &&
+		mount -t tmpfs -o mode=1777 tmp /tmp &&
+		mount -t tmpfs -o mode=700 root /root || return 1
+	mkdir -m 0711 /run/sudo
+	mkdir -m 1777 /run/lock
+	: >/run/utmp
+	: >/etc/sudo.conf
+	[ -z "${SANDBOX_NET-}" ] || ip link set lo up
+}
+
+sandbox_user() { # name [password]
+	useradd -m -U -s /bin/bash -k /nonexistent "$1" 2>/dev/null || return 1
+	chmod 0700 "/home/$1"
+	if [ -n "${2-}" ]; then
+		echo "$1:$2" | chpasswd -c SHA512 -s 1000
+	else
+		usermod -L "$1"
+	fi
+}
+
+if [ -z "${SANDBOX_WORK-}" ]; then
+	sandbox_outside "$@"
+fi
+if [ -n "$SANDBOX_CGROUP" ]; then
+	echo $$ >"$SANDBOX_CGROUP/cgroup.procs"
+fi
+sandbox_mounts || {
+	sandbox_say "cannot build the private copy of the machine"
+	exit 1
+}
+tree=/mnt/tree
+cd "$tree" || exit 1
+# shellcheck source=tests/lib/tap.sh
+. "$tree/tests/lib/tap.sh"
