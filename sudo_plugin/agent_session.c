@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <security/pam_appl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,6 +228,14 @@ static void raise_limits(void)
 	}
 }
 
+static int number_from_pam(struct ac_agent *agent, const char *name)
+{
+	unsigned long number;
+
+	return ac_number_parse(pam_getenv(agent->pam, name), 1 << 20, &number) == 0 ? (int)number
+										    : -1;
+}
+
 static int open_session(struct ac_agent *agent, struct ac_err *err)
 {
 	int result = remember_host(agent, err);
@@ -239,11 +248,24 @@ static int open_session(struct ac_agent *agent, struct ac_err *err)
 	agent->is_away = agent->is_pam_open;
 	if (result)
 		return result;
+	agent->session.cgroup_fd = number_from_pam(agent, "AGENTCELL_CGROUP_FD");
 	if (add_event(agent, &agent->home_event, -1, SUDO_PLUGIN_EV_TIMEOUT, on_forked) != 0 ||
 		add_event(agent, &agent->listener_event, agent->session.listener_fd,
 			SUDO_PLUGIN_EV_READ | SUDO_PLUGIN_EV_PERSIST, on_listener) != 0)
 		return ac_fail_errno(err, ENOMEM, "cannot register with sudo's event loop");
 	return 0;
+}
+
+/* Set-up that ended before the module took over (no PAM service, -b): end it by the lifecycle. */
+static void abandon(struct ac_agent *agent, const struct ac_err *err)
+{
+	struct ac_session *session = &agent->session;
+	struct ac_err ignored;
+
+	session->err = *err;
+	ac_drive_event(&session->life, &ac_session_ops, session, AC_EVENT_REFUSE);
+	if (session->life.state == AC_STATE_ENDED)
+		ac_session_finish(session, &ignored);
 }
 
 static void end_pam(struct ac_agent *agent, int status)
@@ -258,24 +280,40 @@ static void end_pam(struct ac_agent *agent, int status)
 	agent->pam = NULL;
 }
 
+static bool module_took_over(struct ac_agent *agent)
+{
+	return agent->pam && (pam_getenv(agent->pam, "AGENTCELL_TAKEN") ||
+				     pam_getenv(agent->pam, "AGENTCELL_READY"));
+}
+
+static int check_process(const struct ac_agent *agent, struct ac_err *err)
+{
+	if (getpid() != agent->pid)
+		return ac_fail(err, EPERM,
+			"not for an agent session: sudo -b (a session needs its sudo in the "
+			"foreground)");
+	if (pthread_atfork(NULL, NULL, close_in_child) != 0)
+		return ac_fail_errno(err, ENOMEM, "cannot prepare for the fork");
+	return 0;
+}
+
 int ac_agent_open(struct ac_agent *agent, struct ac_err *err)
 {
 	raise_limits();
-	if (getpid() != agent->pid) {
-		ac_fail(err, EPERM, "not for an agent session: sudo -b (a session needs its sudo)");
-		return -1;
+	int result = check_process(agent, err);
+
+	if (!result) {
+		forking_agent = agent;
+		result = open_session(agent, err);
 	}
-	forking_agent = agent;
-	if (pthread_atfork(NULL, NULL, close_in_child) != 0) {
-		ac_fail_errno(err, ENOMEM, "cannot prepare for the fork");
-		return -1;
-	}
-	if (open_session(agent, err) == 0) {
+	if (!result) {
 		/* The listener has its end; ours would keep the pair alive. */
 		close(ac_take_fd(&agent->session.launcher_fd));
 		return 1;
 	}
 	return_to_host(agent);
+	if (!module_took_over(agent))
+		abandon(agent, err);
 	end_pam(agent, -1);
 	return -1;
 }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The view: the session's private mount namespace, an allowlist (architecture.md 7).
+ *
+ * ac_view_enter() unshares mount and IPC namespace of the calling process and moves it into the view,
+ * with the session's cwd as its own.  Between that and the return to the host nothing may use NSS,
+ * PAM, syslog or dlopen.  Nothing is written into a declared path.
+ */
+#ifndef AC_VIEW_H
+#define AC_VIEW_H
+
+#include "firewall.h"
+#include "policy.h"
+
+/* On failure the caller may already be in the new namespace and must return to the host. */
+int ac_view_enter(const struct ac_session_policy *session, const struct ac_addresses *addresses,
+	struct ac_err *err);
+
+#endif

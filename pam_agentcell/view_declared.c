@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Declared paths through idmapped mounts at their own places, covers over what is excluded, and bait
+ * where the user's secrets would be.  Each source is opened again as the user and must be the very
+ * object that was judged.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "mount.h"
+#include "path.h"
+#include "resolve.h"
+#include "util.h"
+#include "view_parts.h"
+
+struct item {
+	const struct ac_path_entry *entry;
+	bool is_read_only;
+	bool is_tool;
+};
+
+static int by_depth(const void *a, const void *b)
+{
+	const struct item *left = a, *right = b;
+	size_t left_length = strlen(left->entry->path), right_length = strlen(right->entry->path);
+
+	if (left_length != right_length)
+		return left_length < right_length ? -1 : 1;
+	return strcmp(left->entry->path, right->entry->path);
+}
+
+static int compare(int fd, const struct ac_path_entry *entry, struct ac_err *err)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) != 0)
+		return ac_fail_errno(err, errno, "cannot look at %s in the view", entry->path);
+	if (status.st_dev != entry->device || status.st_ino != entry->inode)
+		return ac_fail(err, ESTALE,
+			"%s was replaced by something else meanwhile; start again", entry->path);
+	return 0;
+}
+
+/* Where the mount goes: inside another declared path it exists already and must be the same object,
+ * elsewhere it is made in the view's own tmpfs. */
+static int target_for(const struct ac_view *view, const struct ac_path_entry *entry, bool is_inside,
+	struct ac_err *err)
+{
+	if (!is_inside)
+		return entry->kind == AC_PATH_DIRECTORY
+			       ? ac_view_directory(view, entry->path, 0755, err)
+			       : ac_view_file(view, entry->path, 0644, err);
+	ac_autoclose int fd = ac_view_open(view, entry->path, err);
+	int result = fd < 0 ? fd : compare(fd, entry, err);
+
+	return result ? result : ac_take_fd(&fd);
+}
+
+static int clone_source(const struct ac_view *view, const struct item *item, struct ac_err *err)
+{
+	const struct ac_plan *plan = &view->session->plan;
+	const struct ac_identity who = { plan->user_uid, plan->user_gid, plan->group_count,
+		plan->groups };
+	unsigned attributes = AC_MOUNT_NO_DEVICES | (item->is_read_only ? AC_MOUNT_READ_ONLY : 0);
+	ac_autoclose int source = ac_resolve_again(&who, item->entry, err);
+
+	if (source < 0)
+		return source;
+	int tree = ac_mount_clone(source, attributes, view->idmap_fd, item->entry->path, err);
+
+	/* Only reading: a file system that cannot be mapped shows what everybody may read. */
+	if (tree == -EOPNOTSUPP && item->is_read_only)
+		tree = ac_mount_clone(source, attributes, -1, item->entry->path, err);
+	return tree;
+}
+
+static int mount_item(
+	const struct ac_view *view, const struct item *items, unsigned index, struct ac_err *err)
+{
+	const struct item *item = &items[index];
+	bool is_inside = false;
+
+	for (unsigned i = 0; i < index; i++)
+		if (ac_path_covers(items[i].entry->path, item->entry->path))
+			is_inside = true;
+	ac_autoclose int tree = clone_source(view, item, err);
+
+	if (tree < 0)
+		return tree;
+	ac_autoclose int target = target_for(view, item->entry, is_inside, err);
+
+	if (target < 0)
+		return target;
+	return ac_mount_attach(tree, target, item->entry->path, err);
+}
+
+static unsigned collect(
+	struct item *items, const struct ac_path_list *list, bool is_read_only, unsigned count)
+{
+	for (unsigned i = 0; i < list->count; i++)
+		items[count++] = (struct item){ &list->entry[i], is_read_only, false };
+	return count;
+}
+
+static int mount_all(const struct ac_view *view, struct ac_err *err)
+{
+	const struct ac_policy *policy = &view->session->policy;
+	struct item items[3 * AC_PATHS_MAX];
+	unsigned count = collect(items, &policy->write_paths, false, 0);
+	int result = 0;
+
+	count = collect(items, &policy->read_paths, true, count);
+	count = collect(items, &policy->tool_paths, true, count);
+	qsort(items, count, sizeof items[0], by_depth);
+	for (unsigned i = 0; !result && i < count; i++)
+		result = mount_item(view, items, i, err);
+	return result;
+}
+
+static int open_covers(struct ac_view *view, struct ac_err *err)
+{
+	view->hidden_directory_fd = ac_view_directory(
+		view, "/.agentcell.excluded/directory", 0, err);
+	if (view->hidden_directory_fd < 0)
+		return view->hidden_directory_fd;
+	view->hidden_file_fd = ac_view_file(view, "/.agentcell.excluded/file", 0, err);
+	return view->hidden_file_fd < 0 ? view->hidden_file_fd : 0;
+}
+
+static int cover(const struct ac_view *view, const struct ac_path_entry *entry, struct ac_err *err)
+{
+	int source = entry->kind == AC_PATH_DIRECTORY ? view->hidden_directory_fd
+						      : view->hidden_file_fd;
+	ac_autoclose int target = ac_view_open(view, entry->path, err);
+
+	if (target == -ENOENT)
+		return 0; /* excluded outside every declared path: not in the view at all */
+	int result = target < 0 ? target : compare(target, entry, err);
+
+	if (result)
+		return result;
+	ac_autoclose int tree = ac_mount_clone(source, AC_MOUNT_READ_ONLY, -1, entry->path, err);
+
+	return tree < 0 ? tree : ac_mount_attach(tree, target, entry->path, err);
+}
+
+static bool is_declared(const struct ac_policy *policy, const char *path)
+{
+	const struct ac_path_list *lists[] = { &policy->write_paths, &policy->read_paths,
+		&policy->tool_paths };
+
+	for (size_t i = 0; i < AC_COUNT(lists); i++)
+		for (unsigned k = 0; k < lists[i]->count; k++)
+			if (ac_path_covers(lists[i]->entry[k].path, path) ||
+				ac_path_covers(path, lists[i]->entry[k].path))
+				return true;
+	return false;
+}
+
+/* Root-only and empty: opening it, or anything below it, is refused by plain file permissions, which
+ * the audit rules record. */
+static int place_bait(
+	const struct ac_view *view, const struct ac_path_entry *entry, struct ac_err *err)
+{
+	struct stat status;
+	bool is_file = lstat(entry->path, &status) == 0 && S_ISREG(status.st_mode);
+
+	if (is_declared(&view->session->policy, entry->path))
+		return 0;
+	int fd = is_file ? ac_view_file(view, entry->path, 0, err)
+			 : ac_view_directory(view, entry->path, 0700, err);
+
+	if (fd == -EEXIST)
+		return 0;
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+int ac_view_declared(struct ac_view *view, struct ac_err *err)
+{
+	const struct ac_policy *policy = &view->session->policy;
+	int result = mount_all(view, err);
+
+	if (!result)
+		result = open_covers(view, err);
+	for (unsigned i = 0; !result && i < policy->excluded_paths.count; i++)
+		result = cover(view, &policy->excluded_paths.entry[i], err);
+	for (unsigned i = 0; !result && policy->protect_git && i < policy->write_paths.count; i++)
+		result = ac_view_protect_git(view, &policy->write_paths.entry[i], err);
+	for (unsigned i = 0; !result && i < policy->bait_paths.count; i++)
+		result = place_bait(view, &policy->bait_paths.entry[i], err);
+	return result;
+}
