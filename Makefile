@@ -32,8 +32,8 @@ endif
 AC_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread $(warnings) $(hardening) $(SANITIZE) \
 	-Ilibagentcell -I$(B) -DAC_SYSCONFDIR='"$(sysconfdir)"' -DAC_LIBEXECDIR='"$(libexecdir)"' \
 	-DAC_SUDO_DIRECTORY='"$(sudodir)"' -DAC_PAM_DIRECTORY='"$(pamdir)"'
-AC_LDFLAGS := -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) $(SANITIZE)
 comma := ,
+AC_LDFLAGS := -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) $(SANITIZE)
 
 # What each library is for stands in README.md.
 lib_libs      := -linih -ljson-c -lnftables -laudit -lzstd -lcrypto -lacl -pthread
@@ -91,8 +91,26 @@ $(B)/unit/%: $(B)/tests/unit/%.o $(B)/libparts.a $(B)/libagentcell.a
 	@mkdir -p $(@D)
 	$(CC) $(AC_LDFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed -lcheck -lsubunit -lrt -lm $(lib_libs) $(listener_libs) $(plugin_libs)
 
+# The lifecycle is checked as it ships: spec/README.md says which claim is checked where.
+life_obj := $(B)/libagentcell/lifecycle.o $(B)/libagentcell/drive.o $(B)/tests/unit/claims.o
+$(B)/unit/exhaust: $(B)/tests/unit/exhaust.o $(life_obj)
+$(B)/unit/explore: $(B)/tests/unit/explore.o $(B)/tests/unit/explorer.o $(life_obj)
+$(B)/unit/exhaust $(B)/unit/explore:
+	@mkdir -p $(@D)
+	$(CC) $(AC_LDFLAGS) $(LDFLAGS) -o $@ $^
+exhaust explore: %: $(B)/unit/%
+	$<
+spec spec-full: $(life_obj)
+	B=$(B) CC="$(CC)" spec/run.sh $(@:spec-%=%)
+prove:
+	B=$(B) spec/prove.sh
+spec-mutants: $(B)/libagentcell/drive.o
+	B=$(B) CC="$(CC)" spec/mutants.sh
+spec-broken:
+	B=$(B) CC="$(CC)" spec/broken.sh
+
 clean:
 	rm -rf $(B)
 
-.PHONY: all clean
+.PHONY: all clean exhaust explore spec spec-full prove spec-mutants spec-broken
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

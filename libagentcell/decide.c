@@ -7,12 +7,19 @@
 
 #include "path.h"
 
-/* Length of a string of a policy. */
-static size_t length_of(const char text[AC_PATH_MAX])
+static size_t greater(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Length of the entry when it covers path, else 0.  An entry never filled in ("") covers nothing. */
+static size_t covering(const char entry[AC_PATH_MAX], const char *path)
 {
 	size_t n = 0;
 
-	while (n < AC_PATH_MAX - 1 && text[n] != '\0')
+	if (!ac_path_covers(entry, path))
+		return 0;
+	while (entry[n] != '\0')
 		n++;
 	return n;
 }
@@ -22,18 +29,9 @@ static size_t longest(const struct ac_path_list *list, const char *path)
 {
 	size_t best = 0;
 
-	for (unsigned i = 0; i < list->count && i < AC_PATHS_MAX; i++) {
-		size_t n = length_of(list->entry[i].path);
-
-		if (n > best && ac_path_covers(list->entry[i].path, path))
-			best = n;
-	}
+	for (unsigned i = 0; i < list->count && i < AC_PATHS_MAX; i++)
+		best = greater(best, covering(list->entry[i].path, path));
 	return best;
-}
-
-static size_t greater(size_t a, size_t b)
-{
-	return a > b ? a : b;
 }
 
 enum ac_decision ac_policy_decide(
@@ -43,7 +41,7 @@ enum ac_decision ac_policy_decide(
 
 	if (!ac_path_is_canonical(path))
 		return AC_DECISION_DENIED;
-	writable = longest(&policy->write_paths, path);
+	writable = greater(longest(&policy->write_paths, path), covering(policy->home, path));
 	readable = greater(longest(&policy->read_paths, path), longest(&policy->tool_paths, path));
 	declared = greater(writable, readable);
 	bait = longest(&policy->bait_paths, path);
@@ -56,8 +54,7 @@ enum ac_decision ac_policy_decide(
 	case AC_OPERATION_EXECUTE:
 		return declared > 0 ? AC_DECISION_ALLOWED : AC_DECISION_DENIED;
 	case AC_OPERATION_WRITE:
-		return writable > 0 && writable >= readable ? AC_DECISION_ALLOWED
-							    : AC_DECISION_DENIED;
+		return writable > readable ? AC_DECISION_ALLOWED : AC_DECISION_DENIED;
 	case AC_OPERATION_NETWORK:
 	case AC_OPERATION_PRIVILEGE:
 	case AC_OPERATION_COUNT:

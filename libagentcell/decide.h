@@ -23,8 +23,13 @@ enum ac_decision {
 	AC_DECISION_BAIT /* below a bait path: nothing honest goes there */
 };
 
-/* path is canonical (else DENIED).  Bait and excluded win over everything, except that a declared
- * path below a bait path (~/.config/x when ~/.config is bait) is judged by the longest match. */
+/*
+ * path is canonical (else DENIED).  The declared paths are the write, read and tool paths and the
+ * home.  Bait wins over them, except that a declared path below a bait path (~/.config/x when
+ * ~/.config is bait) is judged by the longer match; excluded paths win over them always.  Writing is
+ * allowed where the longest match is a write path or the home, reading and executing below any.
+ * NETWORK and PRIVILEGE have no path: DENIED.  The system baseline (/usr ...) is not in a policy.
+ */
 enum ac_decision ac_policy_decide(
 	const struct ac_policy *policy, enum ac_operation operation, const char *path);
 

@@ -27,7 +27,7 @@ static enum ac_life_event perform(struct ac_life life, const struct ac_drive_ops
  * led there, and the worse cause is kept; but the state that is on disk already needs no record, and
  * a full disk must not keep an agent alive.  0; 1 when it went on unwritten; -EIO when it could not.
  */
-static int move(
+int ac_drive_move(
 	struct ac_life *life, const struct ac_drive_ops *ops, void *world, enum ac_life_event event)
 {
 	struct ac_life next = ac_life_next(*life, event);
@@ -37,7 +37,7 @@ static int move(
 	if (!written && !stays && next.state != AC_STATE_TERMINATE) {
 		if (next.cause > life->cause)
 			life->cause = next.cause;
-		if (event == AC_EVENT_FAIL || move(life, ops, world, AC_EVENT_FAIL) < 0)
+		if (event == AC_EVENT_FAIL || ac_drive_move(life, ops, world, AC_EVENT_FAIL) < 0)
 			return -EIO;
 		return 1;
 	}
@@ -50,7 +50,7 @@ int ac_drive(struct ac_life *life, const struct ac_drive_ops *ops, void *world, 
 	while (life->state != until && life->state != AC_STATE_RUNNING &&
 		life->state != AC_STATE_ENDED) {
 		struct ac_life before = *life;
-		int rc = move(life, ops, world, perform(*life, ops, world));
+		int rc = ac_drive_move(life, ops, world, perform(*life, ops, world));
 
 		if (rc < 0)
 			return rc;
@@ -63,7 +63,7 @@ int ac_drive(struct ac_life *life, const struct ac_drive_ops *ops, void *world, 
 int ac_drive_event(
 	struct ac_life *life, const struct ac_drive_ops *ops, void *world, enum ac_life_event event)
 {
-	int rc = move(life, ops, world, event);
+	int rc = ac_drive_move(life, ops, world, event);
 
 	return rc < 0 ? rc : ac_drive(life, ops, world, AC_STATE_ENDED);
 }

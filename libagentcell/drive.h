@@ -12,7 +12,9 @@
 
 struct ac_drive_ops {
 	/* Performs the act of life.state.  Returns the event that it amounts to: OK, FAIL, or
-	 * EXIT / WALL_CLOCK / REFUSE / LOST / ESCAPE when that is what happened meanwhile.
+	 * EXIT / WALL_CLOCK / REFUSE / LOST / ESCAPE when that is what happened meanwhile.  An act
+	 * that learned of an escape answers ESCAPE, even when it failed; what it did not finish, it
+	 * does when it is called again.
 	 * Never called for PLANNED, RUNNING or ENDED.  Every act may be repeated: after a failure,
 	 * after a refused journal write, and by whoever adopts the session; so SWITCH answers OK
 	 * again when the launcher was ready already, and the acts from TERMINATE on succeed when
@@ -46,6 +48,11 @@ int ac_drive(
  * the owner of a session in RUNNING calls with what happened, and who takes a session over with
  * RESTART (the old owner is dead) or LOST (sudo's process, when the listener is). */
 int ac_drive_event(struct ac_life *life, const struct ac_drive_ops *ops, void *world,
+	enum ac_life_event event);
+
+/* The one step that both are made of: journals where the event leads, and goes there.  0; 1 when it
+ * went on unwritten; -EIO.  Public for spec/, which links this object too. */
+int ac_drive_move(struct ac_life *life, const struct ac_drive_ops *ops, void *world,
 	enum ac_life_event event);
 
 #endif

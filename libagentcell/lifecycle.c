@@ -233,11 +233,12 @@ int ac_life_conforms(struct ac_life previous, struct ac_life next)
 		if (!held[i])
 			continue;
 		for (unsigned event = 0; event < AC_EVENT_COUNT; event++) {
-			struct ac_life to = ac_life_next(life_of(i), (enum ac_life_event)event);
+			struct ac_life from = life_of(i);
+			struct ac_life to = ac_life_next(from, (enum ac_life_event)event);
 
-			if (ac_life_is_same(to, next))
+			if (ac_life_is_same(to, next) && !ac_life_is_same(to, from))
 				return 1;
-			held[number_of(held_instead(life_of(i), to))] = true;
+			held[number_of(held_instead(from, to))] = true;
 		}
 	}
 	return 0;

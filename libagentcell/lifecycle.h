@@ -75,6 +75,7 @@ int ac_life_is_same(struct ac_life a, struct ac_life b);
 /*
  * May a journal hold `next` right behind `previous`?  True when one event leads there, or several of
  * which only the last was written: the kill, and tries of the same state, may go unwritten (drive.h).
+ * False for next == previous: what changes nothing is not written.
  */
 int ac_life_conforms(struct ac_life previous, struct ac_life next);
 

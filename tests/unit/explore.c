@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Explores the driver within bounds: explore [faults crashes]...  Without arguments the bounds that
+ * `make check` uses.  More faults than the largest number of retries, else "used up" is never seen.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "explorer.h"
+
+static int explore(unsigned faults, unsigned crashes)
+{
+	struct explorer_bounds bounds = { faults, crashes };
+	struct explorer_result result = explorer_run(bounds, 1);
+
+	if (result.broken) {
+		printf("explore: BROKEN in run %lu: %s\n", result.runs, result.broken);
+		return 1;
+	}
+	printf("explore: %u faults, %u crashes: %lu runs, %lu acts and writes, every claim holds\n",
+		faults, crashes, result.runs, result.steps);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int bad = 0;
+
+	if (argc < 3)
+		return explore(2, 2) | explore(3, 1) | explore(5, 0);
+	for (int i = 1; i + 1 < argc; i += 2)
+		bad |= explore((unsigned)atoi(argv[i]), (unsigned)atoi(argv[i + 1]));
+	return bad;
+}
