@@ -109,6 +109,12 @@ spec-mutants: $(B)/libagentcell/drive.o
 spec-broken:
 	B=$(B) CC="$(CC)" spec/broken.sh
 
+# Programs of the root tests in tests/cell.
+cell_bin := $(patsubst tests/cell/%.c,$(B)/cell/%,$(wildcard tests/cell/*.c))
+$(B)/cell/%: $(B)/tests/cell/%.o $(B)/libagentcell.a
+	@mkdir -p $(@D)
+	$(CC) $(AC_LDFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(lib_libs) $(launcher_libs)
+
 clean:
 	rm -rf $(B)
 

@@ -1,0 +1,309 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# Egress by uid against real listeners: a session, another session, a uid of the range without a
+# session, and a bystander as the positive control, in a network of their own (veth pair).
+# shellcheck disable=SC2086
+[ -n "${IN_PRIVATE:-}" ] || exec 9</proc/self/ns/net
+# shellcheck source=tests/cell/tap.sh
+. "$(dirname "$0")/tap.sh"
+private -n -m
+
+A=70001 B_=70002 NOBODY=70003 BYSTANDER=4242
+IDA=f1f1f1f1f1f1 IDB=f2f2f2f2f2f2
+work=$(mktemp -d) && chmod 755 "$work"
+pids=
+
+cleanup() {
+	for pid in $pids; do kill "$pid" 2>/dev/null; done
+	for id in $IDA $IDB; do
+		"$cellctl" cgroup kill $id 2>/dev/null
+		"$cellctl" cgroup remove $id 2>/dev/null
+	done
+	rm -rf "$work"
+}
+trap cleanup EXIT
+
+# --- the network: this side is the host, the other side is the world
+setup_network() {
+	unshare -n sleep 600 &
+	world=$!
+	pids="$pids $world"
+	while [ "$(readlink /proc/$world/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do :; done
+	in_world="nsenter -t $world -n"
+	echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad
+	$in_world sh -c 'echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad'
+	ip link set lo up
+	ip link add host0 type veth peer name world0 netns $world
+	ip addr add 192.0.2.100/24 dev host0
+	ip -6 addr add 2001:db8::100/64 dev host0 nodad
+	ip link set host0 up
+	$in_world ip link set lo up
+	for address in 192.0.2.1/24 192.0.2.2/24 198.51.100.1/32 169.254.169.254/32 10.20.30.40/32 \
+		172.17.0.1/32 192.168.1.1/32 100.64.0.1/32 203.0.113.53/32; do
+		$in_world ip addr add $address dev world0
+	done
+	for address in 2001:db8::1/64 2001:db8::2/64 fd00:ec2::254/128; do
+		$in_world ip -6 addr add $address dev world0 nodad
+	done
+	$in_world ip link set world0 up
+	ip route add default via 192.0.2.1
+	ip -6 route add default via 2001:db8::1
+	echo '0 2147483647' >/proc/sys/net/ipv4/ping_group_range
+	echo 3 >/proc/sys/net/ipv4/tcp_fastopen
+	$in_world sh -c 'echo 3 >/proc/sys/net/ipv4/tcp_fastopen'
+}
+
+# serve <name> <prefix command...> -- <specs...>: waits until the listeners are there
+serve() {
+	name=$1
+	shift
+	mkfifo "$work/$name.ready"
+	prefix=
+	while [ "$1" != -- ]; do
+		prefix="$prefix $1"
+		shift
+	done
+	shift
+	: >"$work/$name.log" && chmod 666 "$work/$name.log"
+	$prefix "$net" serve "$work/$name.log" "$@" >"$work/$name.ready" 2>&1 &
+	pids="$pids $!"
+	while read -r line; do
+		[ "$line" != ready ] || break
+		echo "# $name: $line"
+	done <"$work/$name.ready"
+}
+
+cat >"$work/as" <<EOS
+#!/bin/sh
+# as <session id> <uid> command...: in the session's cgroup, as its uid
+id=\$1 uid=\$2
+shift 2
+[ \$id = - ] || "$cellctl" cgroup enter \$id \$\$
+exec setpriv --reuid \$uid --regid \$uid --clear-groups "\$@"
+EOS
+chmod +x "$work/as"
+as=$work/as
+
+# probe <who> <proto> <address> <port>
+probe() {
+	case $1 in
+	a) "$as" $IDA $A "$net" probe 0 $2 $3 $4 ;;
+	b) "$as" $IDB $B_ "$net" probe 0 $2 $3 $4 ;;
+	n) "$as" - $NOBODY "$net" probe 0 $2 $3 $4 ;;
+	c) "$as" - $BYSTANDER "$net" probe 0 $2 $3 $4 ;;
+	w) $in_world "$net" probe 0 $2 $3 $4 ;;
+	esac
+}
+
+setup_network
+for id in $IDA $IDB; do "$cellctl" cgroup make $id >/dev/null || bail "no cgroup version 2"; done
+
+serve world $in_world -- tcp:192.0.2.1:443 tcp:192.0.2.1:80 tcp:192.0.2.1:22 tcp:192.0.2.1:53 \
+	udp:192.0.2.1:443 udp:192.0.2.1:53 mptcp:192.0.2.2:443 mptcp:192.0.2.1:8443 \
+	udplite:192.0.2.1:443 tcp:192.0.2.2:25 tcp:198.51.100.1:443 tcp:169.254.169.254:80 \
+	tcp:10.20.30.40:443 tcp:10.20.30.40:5432 tcp:172.17.0.1:2375 tcp:192.168.1.1:80 \
+	tcp:100.64.0.1:443 udp:203.0.113.53:53 tcp:203.0.113.53:53 tcp:203.0.113.53:853 \
+	udp:192.0.2.1:123 udp:192.0.2.1:51820 tcp:192.0.2.1:9050 tcp:192.0.2.1:1080 \
+	tcp:192.0.2.1:3389 tcp:192.0.2.1:445 tcp:192.0.2.1:6667 tcp:192.0.2.1:21 \
+	tcp:2001:db8::1:443 udp:2001:db8::1:443 tcp:2001:db8::2:443 \
+	tcp:fd00:ec2::254:80 tcp:192.0.2.1:65535
+serve user "$as" - $BYSTANDER -- tcp:127.0.0.1:7000 tcp:::1:7000 tcp:0.0.0.0:7007 udp:127.0.0.1:7000 \
+	tcp:127.0.0.1:7005
+serve agent "$as" $IDA $A -- tcp:0.0.0.0:7001 tcp:::1:7001 udp:127.0.0.1:7001
+serve other "$as" $IDB $B_ -- tcp:127.0.0.1:7002 udp:127.0.0.1:7002
+
+# Neighbour discovery takes its time once.
+for _ in 1 2 3 4 5 6 7 8; do
+	[ "$(probe c tcp 2001:db8::1 443)" != open ] || break
+done
+"$cellctl" firewall load 70000 70999 || bail "the table does not load"
+is "the table is whole" "$("$cellctl" firewall loaded 1)" 1
+"$cellctl" firewall add $A $IDA 192.0.2.1:443 192.0.2.2:443 2001:db8::1:443 10.20.0.0/16:443 \
+	127.0.0.1:7005 || bail "no elements"
+"$cellctl" firewall add $B_ $IDB 198.51.100.1:443 || bail "no elements"
+
+# proto address port: declared to a
+declared="
+tcp 192.0.2.1 443
+tcp ::ffff:192.0.2.1 443
+tcp 192.0.2.2 443
+tfo 192.0.2.1 443
+tcp 2001:db8::1 443
+tcp 10.20.30.40 443
+tcp 127.0.0.1 7005
+"
+# proto address port, how it is refused to a: everything here is open to the bystander
+refused="
+tcp 192.0.2.1 80 ECONNREFUSED
+tcp 192.0.2.1 22 ECONNREFUSED
+tcp 192.0.2.1 53 ECONNREFUSED
+tcp 192.0.2.1 21 ECONNREFUSED
+tcp 192.0.2.1 445 ECONNREFUSED
+tcp 192.0.2.1 1080 ECONNREFUSED
+tcp 192.0.2.1 3389 ECONNREFUSED
+tcp 192.0.2.1 6667 ECONNREFUSED
+tcp 192.0.2.1 9050 ECONNREFUSED
+tcp 192.0.2.1 65535 ECONNREFUSED
+tfo 192.0.2.1 80 ECONNREFUSED
+tcp 192.0.2.2 25 ECONNREFUSED
+tcp 198.51.100.1 443 ECONNREFUSED
+tcp ::ffff:198.51.100.1 443 ECONNREFUSED
+tcp 169.254.169.254 80 ECONNREFUSED
+tcp 10.20.30.40 5432 ECONNREFUSED
+tcp 172.17.0.1 2375 ECONNREFUSED
+tcp 192.168.1.1 80 ECONNREFUSED
+tcp 100.64.0.1 443 ECONNREFUSED
+tcp 203.0.113.53 53 ECONNREFUSED
+tcp 203.0.113.53 853 ECONNREFUSED
+tcp 2001:db8::2 443 ECONNREFUSED
+tcp fd00:ec2::254 80 ECONNREFUSED
+mptcp 192.0.2.1 8443 ECONNREFUSED
+udp 192.0.2.1 443 EPERM
+udp 192.0.2.1 53 EPERM
+udp 192.0.2.1 123 EPERM
+udp 192.0.2.1 51820 EPERM
+udp 203.0.113.53 53 EPERM
+udp 2001:db8::1 443 EPERM
+udp ::ffff:192.0.2.1 53 EPERM
+udplite 192.0.2.1 443 EPERM
+ping 192.0.2.1 0 EPERM
+ping 198.51.100.1 0 EPERM
+ping 2001:db8::2 0 ETIMEDOUT
+tcp 127.0.0.1 7000 ECONNREFUSED
+tcp ::1 7000 ECONNREFUSED
+tcp 192.0.2.100 7007 ECONNREFUSED
+udp 127.0.0.1 7000 ETIMEDOUT
+"
+loop() { # runs "$1 proto address port rest" for each line of stdin, own stdin aside
+	while read -r proto address port how; do
+		[ -z "$proto" ] || "$1" $proto $address $port "$how" </dev/null
+	done
+}
+try_declared() { is "a reaches $1 $2 $3" "$(probe a $1 $2 $3)" open; }
+try_refused() { is "a is refused $1 $2 $3" "$(probe a $1 $2 $3)" "closed $4"; }
+try_nobody() { is "a uid without session is refused $1 $2 $3" "$(probe n $1 $2 $3)" "closed $4"; }
+try_control() { is "the bystander reaches $1 $2 $3" "$(probe c $1 $2 $3)" open; }
+
+printf '%s' "$declared" >"$work/declared"
+printf '%s' "$refused" >"$work/refused"
+loop try_declared <"$work/declared"
+: >"$work/world.log"
+: >"$work/user.log"
+loop try_refused <"$work/refused"
+is "the world saw nothing of that" "$(cat "$work/world.log")" ""
+is "the user's listeners saw nothing of that" "$(cat "$work/user.log")" ""
+grep -v -e '^tfo' -e '^ping' "$work/refused" | head -30 >"$work/some"
+loop try_nobody <"$work/some"
+is "a uid without a session is refused what a may" "$(probe n tcp 192.0.2.1 443)" \
+	"closed ECONNREFUSED"
+loop try_control <"$work/refused"
+loop try_control <"$work/declared"
+
+# --- what belongs to one session is no other's
+is "b reaches its own endpoint" "$(probe b tcp 198.51.100.1 443)" open
+is "b is refused a's endpoint" "$(probe b tcp 192.0.2.1 443)" "closed ECONNREFUSED"
+is "raw sockets" "$(probe a raw 192.0.2.1 0)" "closed EPERM"
+is "packet sockets" "$(probe a packet - 0)" "closed EPERM"
+
+# --- loopback
+is "a reaches its own server" "$(probe a tcp 127.0.0.1 7001)" open
+is "a reaches its own server over IPv6" "$(probe a tcp ::1 7001)" open
+is "a reaches its own server by the host's address" "$(probe a tcp 192.0.2.100 7001)" open
+is "a reaches its own UDP server" "$(probe a udp 127.0.0.1 7001)" open
+is "a is refused b's server" "$(probe a tcp 127.0.0.1 7002)" "closed ECONNREFUSED"
+is "a is refused b's UDP server" "$(probe a udp 127.0.0.1 7002)" "closed ETIMEDOUT"
+is "b is refused a's server" "$(probe b tcp 127.0.0.1 7001)" "closed ECONNREFUSED"
+is "b reaches its own server" "$(probe b tcp 127.0.0.1 7002)" open
+is "the bystander reaches b's server" "$(probe c tcp 127.0.0.1 7002)" open
+is "the bystander reaches a's server (dev server)" "$(probe c tcp 127.0.0.1 7001)" open
+is "the world reaches the bystander's server" "$(probe w tcp 192.0.2.100 7007)" open
+is "the world does not reach a's server" "$(probe w tcp 192.0.2.100 7001)" "closed ETIMEDOUT"
+
+# --- established connections end with the session's elements
+mkfifo "$work/to" "$work/from"
+"$as" $IDA $A "$net" hold 0 192.0.2.1 443 <"$work/to" >"$work/from" &
+pids="$pids $!"
+exec 3>"$work/to" 4<"$work/from"
+read -r said <&4
+is "a connection is held" "$said" held
+echo >&3
+read -r said <&4
+is "it carries data" "$said" open
+"$cellctl" firewall remove $A
+is "no element of a is left" "$("$cellctl" firewall count $A)" 0
+echo >&3
+read -r said <&4
+like "the connection is dead at once" "$said" "closed (ECONNRESET|EPIPE)"
+exec 3>&- 4<&-
+is "a reaches nothing now" "$(probe a tcp 192.0.2.1 443)" "closed ECONNREFUSED"
+is "b is untouched" "$(probe b tcp 198.51.100.1 443)" open
+
+# --- refresh, exactness
+"$cellctl" firewall add $A $IDA 192.0.2.1:443 192.0.2.2:443
+"$cellctl" firewall add $A $IDA 192.0.2.2:443
+is "add makes the elements exactly these" "$(probe a tcp 192.0.2.1 443) $(probe a tcp 192.0.2.2 443)" \
+	"closed ECONNREFUSED open"
+is "count: one endpoint, one cgroup" "$("$cellctl" firewall count $A)" 2
+like "a name may not lead to loopback" "$("$cellctl" firewall add $A - localhost:80 2>&1)" \
+	"leads to an address that is .*loopback"
+is "unless the address is declared by number" \
+	"$("$cellctl" firewall add $A - localhost:7005 127.0.0.1:7005 "[::1]:7005" 2>&1)" ""
+is "a name that does not exist opens nothing" \
+	"$(printf 'hosts: files\n' >"$work/nss"; mount --bind "$work/nss" /etc/nsswitch.conf
+	"$cellctl" firewall add $A - no.such.name.invalid:443 2>&1
+	umount /etc/nsswitch.conf
+	"$cellctl" firewall count $A)" 0
+
+# --- damage is noticed
+nft flush chain inet agentcell deny
+is "a flushed chain is noticed" "$("$cellctl" firewall loaded 1)" 0
+"$cellctl" firewall load 70000 70999
+is "and put back" "$("$cellctl" firewall loaded 1)" 1
+nft 'add table inet agentcell { flags dormant; }'
+is "a switched-off table is noticed" "$("$cellctl" firewall loaded 1)" 0
+nft flush ruleset
+is "a flushed ruleset is noticed" "$("$cellctl" firewall loaded 1)" 0
+like "no session without the table" "$("$cellctl" firewall add $A - 192.0.2.1:443 2>&1)" "not loaded"
+is "loading is idempotent" \
+	"$("$cellctl" firewall load 70000 70999; "$cellctl" firewall add $A - 192.0.2.1:443
+	"$cellctl" firewall load 70000 70999; "$cellctl" firewall count $A)" 1
+
+# --- the judge's record: NETFILTER_PKT with the uid as mark, from this namespace too
+records() {
+	flock 8
+	was=$(auditctl -s | sed -n 's/^enabled //p')
+	auditctl -e 1 >/dev/null
+	mkfifo "$work/audit"
+	nsenter --net=/proc/self/fd/9 "$net" audit 600 >"$work/audit" &
+	{
+		read -r _
+		probe a tcp 198.51.100.1 443 >/dev/null
+		probe a udp 203.0.113.53 53 >/dev/null
+		probe a tcp 2001:db8::2 443 >/dev/null
+		probe a tcp 192.0.2.1 443 >/dev/null
+		probe c tcp 198.51.100.1 443 >/dev/null
+		for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+			probe a tcp 192.168.1.1 80 >/dev/null
+		done
+		cat
+	} <"$work/audit" >"$work/records"
+	auditctl -e "$was" >/dev/null
+}
+if command -v auditctl >/dev/null; then
+	records 8>>/tmp/agentcell-audit.lock
+	found=$(grep -c "mark=0x11171.*daddr=198.51.100.1 proto=6" "$work/records")
+	is "a refused TCP connection is one record" "$found" 1
+	found=$(grep -c "mark=0x11171.*daddr=203.0.113.53 proto=17" "$work/records")
+	is "a refused UDP packet is one record" "$found" 1
+	found=$(grep -c "mark=0x11171.*daddr=2001:.*proto=6" "$work/records")
+	is "a refused IPv6 connection is one record" "$found" 1
+	found=$(grep -c "daddr=192.0.2.1 " "$work/records")
+	is "what is allowed is none" "$found" 0
+	found=$(grep -vc "mark=0x11171" "$work/records")
+	is "the bystander is none" "$found" 0
+	found=$(grep -c "daddr=192.168.1.1 " "$work/records")
+	like "a flood is capped, one destination at a time" "$found" "^2[0-9]$"
+else
+	skip "audit records" "no auditctl"
+fi
+finish
