@@ -81,7 +81,7 @@ $(B)/agentcell: $(call obj,$(cli_src)) $(B)/libagentcell.a
 # Unit tests: tests/unit/check_<noun>.c, one Check program each, linked with the library and with the
 # parts' own objects that have no main().
 part_obj := $(call obj,$(filter-out sudo_plugin/agentcell-launch.c auditd_rules/agentcelld.c agentcell/agentcell.c, \
-	$(launcher_src) $(listener_src) $(cli_src))) $(B)/sudo_plugin/request.o
+	$(launcher_src) $(listener_src) $(cli_src))) $(patsubst %,$(B)/%.o,sudo_plugin/request sudo_plugin/command sudo_plugin/terms pam_agentcell/idmap)
 $(B)/libparts.a: $(part_obj)
 	rm -f $@ && $(AR) rcs $@ $^
 

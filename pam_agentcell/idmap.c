@@ -20,7 +20,7 @@
 #include "util.h"
 
 #define STACK_SIZE 65536
-#define LAST_ID 4294967294u /* (uid_t)-1 is no id */
+#define END_ID 4294967295u /* (uid_t)-1 is no id */
 
 static int wait_for_kill(void *unused)
 {
@@ -43,7 +43,7 @@ int ac_idmap_format(char text[], size_t size, unsigned from, unsigned to)
 
 	used += put_identity(text + used, size - (size_t)used, 0, low);
 	used += put_identity(text + used, size - (size_t)used, low + 1, high);
-	used += put_identity(text + used, size - (size_t)used, high + 1, LAST_ID);
+	used += put_identity(text + used, size - (size_t)used, high + 1, END_ID);
 	return used;
 }
 

@@ -202,30 +202,68 @@ static bool is_allowed(const struct ac_names *allowlist, const char *entry)
 	return false;
 }
 
+static bool has_name(const struct vector *vector, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < vector->count; i++)
+		if (strncmp(vector->item[i], name, length) == 0 && vector->item[i][length] == '=')
+			return true;
+	return false;
+}
+
+/* A profile may set its own. */
+static void add_default(
+	struct vector *vector, const char *name, const char *suffix, const char *value)
+{
+	if (!has_name(vector, name))
+		add(vector, "%s=%s%s", name, value, suffix);
+}
+
+/* A variable that the profile sets is the profile's, whatever the user has. */
+static bool has_same(const struct vector *vector, const char *entry)
+{
+	char name[AC_NAME_MAX];
+	size_t length = strcspn(entry, "=");
+
+	if (length >= sizeof name)
+		return false;
+	memcpy(name, entry, length);
+	name[length] = '\0';
+	return has_name(vector, name);
+}
+
 char **ac_command_environment_dup(const struct ac_session_policy *session,
 	const struct ac_harness *harness, char *const user_env[])
 {
 	const struct ac_policy *policy = &session->policy;
+	const struct {
+		const char *name, *value, *suffix;
+	} defaults[] = {
+		{ "HOME", policy->home, "" },
+		{ "USER", policy->os_user, "" },
+		{ "LOGNAME", policy->os_user, "" },
+		{ "SHELL", "/bin/sh", "" },
+		{ "PATH", "/usr/local/bin:/usr/bin:/bin", "" },
+		{ "PWD", session->plan.cwd, "" },
+		{ "TMPDIR", "/tmp", "" },
+		{ "XDG_CONFIG_HOME", policy->home, "/.config" },
+		{ "XDG_CACHE_HOME", policy->home, "/.cache" },
+		{ "XDG_DATA_HOME", policy->home, "/.local/share" },
+		{ "XDG_STATE_HOME", policy->home, "/.local/state" },
+		{ "AGENTCELL_SESSION", policy->session_id, "" },
+	};
 	struct vector vector = { .count = 0 };
 
-	for (size_t i = 0; user_env && user_env[i]; i++)
-		if (is_allowed(&policy->env_allowlist, user_env[i]))
-			add(&vector, "%s", user_env[i]);
 	for (unsigned i = 0; i < harness->environment.count; i++)
 		add(&vector, "%s=%s", harness->environment.setting[i].name,
 			harness->environment.setting[i].value);
-	add(&vector, "HOME=%s", policy->home);
-	add(&vector, "USER=%s", policy->os_user);
-	add(&vector, "LOGNAME=%s", policy->os_user);
-	add(&vector, "SHELL=/bin/sh");
-	add(&vector, "PATH=/usr/local/bin:/usr/bin:/bin");
-	add(&vector, "PWD=%s", session->plan.cwd);
-	add(&vector, "TMPDIR=/tmp");
-	add(&vector, "XDG_CONFIG_HOME=%s/.config", policy->home);
-	add(&vector, "XDG_CACHE_HOME=%s/.cache", policy->home);
-	add(&vector, "XDG_DATA_HOME=%s/.local/share", policy->home);
-	add(&vector, "XDG_STATE_HOME=%s/.local/state", policy->home);
-	add(&vector, "AGENTCELL_SESSION=%s", policy->session_id);
+	for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++)
+		add_default(&vector, defaults[i].name, defaults[i].suffix, defaults[i].value);
+	for (size_t i = 0; user_env && user_env[i]; i++)
+		if (is_allowed(&policy->env_allowlist, user_env[i]) &&
+			!has_same(&vector, user_env[i]))
+			add(&vector, "%s", user_env[i]);
 	return finish(&vector);
 }
 
