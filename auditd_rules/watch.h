@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The hot thread: reads the audit stream, judges, freezes and kills.
+ *
+ * It touches memory that was there before it started and descriptors that were opened when a
+ * session registered; it never allocates, never looks a name up, never waits for a disk.  The
+ * guardian talks to it through the functions below; one lock, held for microseconds on both sides
+ * (priority inheritance), protects all of it.
+ */
+#ifndef AC_WATCH_H
+#define AC_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "err.h"
+#include "judge.h"
+
+#define AC_WATCH_PROCESSES 64
+
+enum ac_canary_seen { AC_CANARY_RULE = 1, AC_CANARY_LANDLOCK = 2 };
+
+struct ac_report { /* one judged event, for people and logs */
+	uint64_t serial, time_ms;
+	uint32_t uid; /* whose session */
+	enum ac_verdict_kind kind;
+	enum ac_class class;
+	enum ac_operation operation;
+	pid_t pid, ppid;
+	int syscall;
+	int64_t exit;
+	const char *reason; /* static, or the silent list's, which lives as long as the program */
+	bool relative, follow;
+	int directory;
+	char comm[64];
+	char exe[AC_PATH_MAX];
+	char cwd[AC_PATH_MAX];
+	char target[AC_PATH_MAX];
+};
+
+struct ac_process { /* as its last exec said */
+	pid_t pid, ppid;
+	char comm[32];
+	char exe[128];
+};
+
+struct ac_watched { /* a copy of what the hot thread knows of one session */
+	unsigned canary; /* enum ac_canary_seen */
+	bool armed; /* the harness runs */
+	bool escaped;
+	bool kill_failed;
+	unsigned resolving; /* events that wait for ac_watch_resolved() */
+	uint64_t events, denied, dropped; /* dropped: denied ones that did not fit the ring */
+	struct ac_report escape; /* the first */
+	struct ac_process process[AC_WATCH_PROCESSES];
+};
+
+struct ac_stream { /* the state of the source */
+	uint64_t records, overruns, missing, config_changes;
+	uint64_t beats; /* rounds of the hot thread */
+	bool closed; /* the source failed */
+};
+
+struct ac_watch;
+
+/* Serves uids first..last.  Memory is locked when locked is set; no thread runs yet. */
+struct ac_watch *ac_watch_create(uid_t first, uid_t last, struct ac_err *err);
+
+/* Takes over the descriptor of the stream (or changes it, after a loss). */
+void ac_watch_set_source(struct ac_watch *watch, int fd);
+int ac_watch_start(struct ac_watch *watch, struct ac_err *err);
+void ac_watch_destroy(struct ac_watch *watch); /* stops the thread; NULL is fine */
+
+int ac_watch_event_fd(const struct ac_watch *watch); /* readable: something is to be taken */
+bool ac_watch_is_realtime(const struct ac_watch *watch);
+
+/* The judge and both descriptors stay the caller's and must outlive the registration. */
+int ac_watch_add(struct ac_watch *watch, uid_t uid, const struct ac_judge *judge, int freeze_fd,
+	int kill_fd, struct ac_err *err);
+/* From the launcher's exec on, events of the session are judged. */
+void ac_watch_arm(struct ac_watch *watch, uid_t uid, pid_t launcher);
+void ac_watch_remove(struct ac_watch *watch, uid_t uid);
+bool ac_watch_read(struct ac_watch *watch, uid_t uid, struct ac_watched *watched);
+
+/* Freezes or thaws; a thaw is put off while events wait to be resolved or after an escape. */
+void ac_watch_freeze(struct ac_watch *watch, uid_t uid, bool frozen);
+/* One RESOLVE event is settled; verdict ESCAPE kills as the hot thread would have. */
+void ac_watch_resolved(struct ac_watch *watch, uid_t uid, const struct ac_report *report);
+
+/* Takes the oldest denied or unresolved event; false when there is none. */
+bool ac_watch_take(struct ac_watch *watch, struct ac_report *report);
+
+/* Has the mark (a number in a user-space record) come by on the stream? */
+void ac_watch_expect(struct ac_watch *watch, uint64_t mark);
+bool ac_watch_saw(struct ac_watch *watch, uint64_t mark);
+
+void ac_watch_stream(struct ac_watch *watch, struct ac_stream *stream);
+
+/* One record as the thread would take it: for replay, the plugin and tests. */
+void ac_watch_record(struct ac_watch *watch, const struct ac_record *record);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Between watch.c (the thread), watch_door.c (the guardian's side) and pending.c (events under way).
+ * Everything here is touched with watch->lock held.
+ */
+#ifndef AC_WATCH_PARTS_H
+#define AC_WATCH_PARTS_H
+
+#include <pthread.h>
+
+#include "serials.h"
+#include "watch.h"
+
+#define AC_PENDING_MAX 256
+#define AC_RING_SIZE 256
+#define AC_DOMAINS_MAX 4096
+
+enum ac_slot_state {
+	AC_SLOT_CANARY, /* registered: only the canary is looked for */
+	AC_SLOT_EXEC, /* waits for the launcher's exec */
+	AC_SLOT_ARMED,
+};
+
+struct ac_slot { /* one registered session */
+	uid_t uid;
+	enum ac_slot_state state;
+	pid_t launcher;
+	int freeze_fd, kill_fd;
+	bool wants_frozen; /* the guardian's wish */
+	const struct ac_judge *judge;
+	unsigned next_process;
+	int64_t credit; /* of the flood limit */
+	uint64_t credit_ms;
+	struct ac_watched watched;
+};
+
+struct ac_pending { /* one event whose records are coming in */
+	bool used, judged;
+	struct ac_slot *slot; /* NULL: not known yet (Landlock speaks before SYSCALL) */
+	uint64_t age;
+	struct ac_event event;
+	struct ac_verdict verdict;
+};
+
+struct ac_watch {
+	pthread_mutex_t lock;
+	pthread_t thread;
+	bool running, stop, realtime;
+	int source_fd, event_fd, kick_fd;
+	uid_t first, last;
+	struct ac_slot **slot_of; /* by uid - first */
+	struct ac_serials serials;
+	struct ac_stream stream;
+	uint64_t expected_mark, seen_mark;
+	uint64_t age; /* counts events, for eviction */
+	uint64_t serial_of[AC_PENDING_MAX]; /* beside the events: one cache line for eight */
+	struct ac_pending pending[AC_PENDING_MAX];
+	struct ac_verdict verdict;
+	struct {
+		uint64_t domain;
+		uint32_t uid;
+	} domain[AC_DOMAINS_MAX];
+	unsigned ring_head, ring_count;
+	struct ac_report ring[AC_RING_SIZE];
+};
+
+struct ac_slot *ac_slot_find(struct ac_watch *watch, uint32_t uid);
+void ac_slot_freeze(struct ac_slot *slot, bool frozen);
+void ac_slot_kill(struct ac_slot *slot);
+void ac_watch_notify(struct ac_watch *watch); /* to the guardian */
+void ac_watch_kick(struct ac_watch *watch); /* to the thread */
+
+/* pending.c: the life of events. */
+void ac_pending_take(struct ac_watch *watch, const struct ac_record *record);
+void ac_pending_forget(struct ac_watch *watch, const struct ac_slot *slot);
+
+#endif
