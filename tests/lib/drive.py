@@ -92,6 +92,7 @@ def start(argv, who, env, cwd, tty, stdin, size):
 
 
 def act(child, typing, action):
+    time.sleep(0.03)  # a person is slower: what printed the text now waits for the answer
     if isinstance(action, bytes):
         os.write(typing, action)
     elif isinstance(action, tuple):  # terminal size

@@ -5,8 +5,9 @@
 #
 # The script is then run again, as root, in a mount namespace of its own: overlays on /etc, /usr
 # and /var, fresh /run, /tmp, /root, /mnt and /dev, a fresh /home on the real disk (its file system
-# must allow idmapped mounts) and the source tree at /mnt/tree.  Nothing of the machine is changed;
-# every process that the script leaves behind is killed through a cgroup of the test's own.
+# must allow idmapped mounts), the source tree at /mnt/tree and what was built (AGENTCELL_BUILD, or
+# build/ of the tree) at /mnt/build.  Nothing of the machine is changed; every process that the
+# script leaves behind is killed through a cgroup of the test's own.
 # SANDBOX_NET=1 before sourcing adds a network namespace with a loopback only.
 
 set -u
@@ -37,7 +38,8 @@ sandbox_outside() {
 	sandbox_cgroup=$(sandbox_cgroup_root)
 	[ -z "$sandbox_cgroup" ] || sandbox_cgroup=$sandbox_cgroup/agentcell-test-$$
 	[ -z "$sandbox_cgroup" ] || mkdir "$sandbox_cgroup" || sandbox_cgroup=
-	mkdir "$sandbox_work/home" "$sandbox_work/up" "$sandbox_work/tree" "$sandbox_work/dev"
+	mkdir "$sandbox_work/home" "$sandbox_work/up" "$sandbox_work/tree" "$sandbox_work/build" \
+		"$sandbox_work/dev"
 	trap 'sandbox_kill' EXIT
 	trap 'exit 130' INT TERM HUP
 	SANDBOX_WORK=$sandbox_work SANDBOX_CGROUP=$sandbox_cgroup \
@@ -90,12 +92,15 @@ sandbox_dev() {
 
 sandbox_mounts() {
 	sandbox_top=$(cd "$(dirname "$0")/../.." && pwd) || return 1
+	sandbox_build=${AGENTCELL_BUILD:-$sandbox_top/build}
+	[ ! -d "$sandbox_build" ] || mount --bind "$sandbox_build" "$SANDBOX_WORK/build" || return 1
 	mount --bind "$sandbox_top" "$SANDBOX_WORK/tree" &&
 		mount -t tmpfs -o mode=755 up "$SANDBOX_WORK/up" &&
 		mount --bind "$SANDBOX_WORK/home" /home &&
 		sandbox_dev || return 1
-	mount -t tmpfs -o mode=755 mnt /mnt && mkdir /mnt/tree /mnt/up &&
-		mount --move "$SANDBOX_WORK/tree" /mnt/tree || return 1
+	mount -t tmpfs -o mode=755 mnt /mnt && mkdir /mnt/tree /mnt/build &&
+		mount --bind "$SANDBOX_WORK/tree" /mnt/tree &&
+		mount --bind "$SANDBOX_WORK/build" /mnt/build || return 1
 	sandbox_overlay /etc && sandbox_overlay /usr && sandbox_overlay /var &&
 		mount -t tmpfs -o mode=755 run /run &&
 		mount -t tmpfs -o mode=1777 tmp /tmp &&
@@ -128,6 +133,7 @@ sandbox_mounts || {
 	exit 1
 }
 tree=/mnt/tree
+build=/mnt/build
 cd "$tree" || exit 1
 # shellcheck source=tests/lib/tap.sh
 . "$tree/tests/lib/tap.sh"

@@ -5,7 +5,7 @@
 SANDBOX_NET=1
 . "$(dirname "$0")/../lib/sandbox.sh"
 
-plugin=${AGENTCELL_BUILD:-$tree/build}/agentcell_policy.so
+plugin=$build/agentcell_policy.so
 
 users() {
 	sandbox_user ana && sandbox_user bob secret && sandbox_user carol target &&
