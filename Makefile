@@ -45,12 +45,15 @@ launcher_libs := -lcap -lseccomp
 lib_src      := $(wildcard libagentcell/*.c)
 pam_src      := $(wildcard pam_agentcell/*.c)
 launcher_src := sudo_plugin/agentcell-launch.c $(wildcard sudo_plugin/launch_*.c)
-plugin_src   := $(filter-out $(launcher_src) sudo_plugin/gen_%,$(wildcard sudo_plugin/*.c))
+plugin_src   := $(addprefix sudo_plugin/,plugin.c sudoers.c request.c refuse.c switch_load.c)
+plugin_lib   := $(addprefix libagentcell/,err.c escape.c) # so little that no library is needed
+switch_src   := $(filter-out $(launcher_src) $(plugin_src) sudo_plugin/gen_%,$(wildcard sudo_plugin/*.c)) \
+	sudo_plugin/request.c
 listener_src := $(wildcard auditd_rules/*.c)
 cli_src      := $(wildcard agentcell/*.c)
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 
-programs := $(B)/agentcell_policy.so $(B)/pam_agentcell.so $(B)/agentcell-launch $(B)/agentcelld $(B)/agentcell
+programs := $(B)/agentcell_policy.so $(B)/agentcell_switch.so $(B)/pam_agentcell.so $(B)/agentcell-launch $(B)/agentcelld $(B)/agentcell
 
 all: $(programs)
 
@@ -61,8 +64,12 @@ $(B)/%.o: %.c
 $(B)/libagentcell.a: $(call obj,$(lib_src))
 	rm -f $@ && $(AR) rcs $@ $^
 
-$(B)/agentcell_policy.so: $(call obj,$(plugin_src)) $(B)/libagentcell.a sudo_plugin/agentcell_policy.map
+$(B)/agentcell_policy.so: $(call obj,$(plugin_src) $(plugin_lib)) sudo_plugin/agentcell_policy.map
 	$(CC) -shared $(AC_LDFLAGS) $(LDFLAGS) -Wl,--version-script=sudo_plugin/agentcell_policy.map \
+		-o $@ $(filter %.o,$^)
+
+$(B)/agentcell_switch.so: $(call obj,$(switch_src)) $(B)/libagentcell.a sudo_plugin/agentcell_switch.map
+	$(CC) -shared $(AC_LDFLAGS) $(LDFLAGS) -Wl,--version-script=sudo_plugin/agentcell_switch.map \
 		-o $@ $(filter %.o %.a,$^) $(lib_libs) $(plugin_libs)
 
 $(B)/pam_agentcell.so: $(call obj,$(pam_src)) $(B)/libagentcell.a pam_agentcell/pam_agentcell.map

@@ -16,27 +16,36 @@
 #include "command.h"
 #include "log.h"
 #include "plan.h"
-#include "sudoers.h"
 #include "terms.h"
 #include "util.h"
 #include "wire.h"
 
 #define HELLO_TIMEOUT_MS 5000
 
-void ac_agent_init(struct ac_agent *agent)
+static struct ac_agent *create(const struct ac_switch_host *host)
 {
-	memset(agent, 0, sizeof *agent);
+	struct ac_agent *agent = calloc(1, sizeof *agent);
+
+	if (!agent)
+		return NULL;
+	agent->host = *host;
 	agent->launcher_fd = -1;
 	agent->mount_namespace_fd = agent->ipc_namespace_fd = agent->cwd_fd = -1;
 	ac_session_init(&agent->session, &agent->config);
+	return agent;
 }
 
 static int read_configuration(struct ac_agent *agent, const char *command, struct ac_err *err)
 {
 	int result = ac_config_read(AC_CONFIG_FILE, &agent->config, err);
 
+	if (!result && strcmp(agent->config.role_user, agent->host.role) != 0)
+		return ac_fail(err, EINVAL,
+			"%s names the role account %s, but the plugin's line in sudo.conf says "
+			"role=%s",
+			AC_CONFIG_FILE, agent->config.role_user, agent->host.role);
 	if (!result)
-		result = ac_harness_pick(AC_HARNESS_DIRECTORY, agent->request.wishes.harness,
+		result = ac_harness_pick(AC_HARNESS_DIRECTORY, agent->request->wishes.harness,
 			command, agent->config.default_harness, &agent->harness, err);
 	return result;
 }
@@ -133,12 +142,12 @@ static int build_vectors(
 {
 	const struct ac_session_policy *policy = agent->session.policy;
 
-	agent->command_info = ac_command_info_dup(
-		policy, &agent->request, sudoers_info, agent->launcher_fd);
-	agent->argv = ac_command_argv_dup(policy, agent->launcher_fd, argv);
-	agent->environment = ac_command_environment_dup(
-		policy, &agent->harness, agent->request.environment);
-	if (!agent->command_info || !agent->argv || !agent->environment)
+	agent->answer.command_info = ac_command_info_dup(
+		policy, agent->request, sudoers_info, agent->launcher_fd);
+	agent->answer.argv = ac_command_argv_dup(policy, agent->launcher_fd, argv);
+	agent->answer.environment = ac_command_environment_dup(
+		policy, &agent->harness, agent->request->environment);
+	if (!agent->answer.command_info || !agent->answer.argv || !agent->answer.environment)
 		return ac_fail(err, ENOMEM,
 			"out of memory (or too many variables) while the command "
 			"was prepared");
@@ -153,9 +162,9 @@ static void show_terms(struct ac_agent *agent)
 	if (!text)
 		return;
 	ac_terms_format(text, size, agent->session.policy);
-	agent->print(SUDO_CONV_ERROR_MSG, "%s", text);
+	agent->host.print(SUDO_CONV_ERROR_MSG, "%s", text);
 	if (!agent->config.firewall_enabled)
-		agent->print(SUDO_CONV_ERROR_MSG,
+		agent->host.print(SUDO_CONV_ERROR_MSG,
 			"agentcell: WARNING: the firewall is off (firewall.enabled = no)\n");
 }
 
@@ -164,7 +173,7 @@ static int prepare(struct ac_agent *agent, char *const sudoers_info[], struct ac
 	const struct ac_plan_input input = {
 		.config = &agent->config,
 		.harness = &agent->harness,
-		.request = &agent->request,
+		.request = agent->request,
 		.command = ac_vector_get(sudoers_info, "command"),
 		.cwd = ac_vector_get(sudoers_info, "cwd"),
 	};
@@ -181,31 +190,28 @@ static int prepare(struct ac_agent *agent, char *const sudoers_info[], struct ac
 	return result;
 }
 
-int ac_agent_check(
-	struct ac_agent *agent, char *const sudoers_info[], char *const argv[], struct ac_err *err)
+static int check_request(const struct ac_request *request, char *const sudoers_info[],
+	char *const argv[], struct ac_err *err)
 {
 	const char *command = ac_vector_get(sudoers_info, "command");
 	const char *unsupported = ac_command_unsupported(sudoers_info);
 
-	if (agent->request.forbidden) {
-		ac_fail(err, EPERM, "not for an agent session: sudo %s", agent->request.forbidden);
-		return 0;
-	}
-	if (unsupported) {
-		ac_fail(err, EPERM, "not for an agent session: %s", unsupported);
-		return 0;
-	}
-	if (!command || *command != '/' || !argv || !argv[0]) {
-		ac_fail(err, EINVAL, "sudoers gave no command to run");
-		return -1;
-	}
-	if (ac_sudoers_missing_line()) {
-		ac_fail(err, EPERM,
-			"/etc/sudo.conf lacks \"%s\"; without it commands are not logged",
-			ac_sudoers_missing_line());
-		return 0;
-	}
-	if (read_configuration(agent, command, err) != 0)
+	if (request->forbidden)
+		return ac_fail(err, EPERM, "not for an agent session: sudo %s", request->forbidden);
+	if (unsupported)
+		return ac_fail(err, EPERM, "not for an agent session: %s", unsupported);
+	if (!command || *command != '/' || !argv || !argv[0])
+		return ac_fail(err, EINVAL, "sudoers gave no command to run");
+	return 0;
+}
+
+static int check(struct ac_agent *agent, const struct ac_request *request,
+	char *const sudoers_info[], char *const argv[], struct ac_switch_answer *answer,
+	struct ac_err *err)
+{
+	agent->request = request;
+	if (check_request(request, sudoers_info, argv, err) != 0 ||
+		read_configuration(agent, ac_vector_get(sudoers_info, "command"), err) != 0)
 		return 0;
 	agent->session.policy = calloc(1, sizeof *agent->session.policy);
 	if (!agent->session.policy) {
@@ -218,6 +224,29 @@ int ac_agent_check(
 		return 0;
 	}
 	agent->pid = getpid();
+	*answer = agent->answer;
 	show_terms(agent);
 	return 1;
 }
+
+#define DEFAULT_FIRST 70000
+#define DEFAULT_LAST 70999
+
+static bool is_session_id(uid_t uid)
+{
+	ac_autofree struct ac_config *config = calloc(1, sizeof *config);
+	struct ac_err ignored;
+
+	if (!config || ac_config_read(AC_CONFIG_FILE, config, &ignored) != 0)
+		return uid >= DEFAULT_FIRST && uid <= DEFAULT_LAST;
+	return uid >= config->uid_first && uid <= config->uid_last;
+}
+
+extern const struct ac_switch ac_switch;
+__attribute__((visibility("default"))) const struct ac_switch ac_switch = {
+	.create = create,
+	.check = check,
+	.open = ac_agent_open,
+	.close = ac_agent_close,
+	.is_session_id = is_session_id,
+};

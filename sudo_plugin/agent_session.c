@@ -61,7 +61,7 @@ static int converse(int count, const struct pam_message **messages, struct pam_r
 			*responses = NULL;
 			return PAM_CONV_ERR;
 		}
-		agent->print(SUDO_CONV_ERROR_MSG, "%s\n", messages[i]->msg);
+		agent->host.print(SUDO_CONV_ERROR_MSG, "%s\n", messages[i]->msg);
 	}
 	return PAM_SUCCESS;
 }
@@ -118,8 +118,8 @@ static int open_pam(struct ac_agent *agent, struct ac_err *err)
 		return ac_fail(err, EPERM, "cannot start the PAM service %s: %s", AC_PAM_SERVICE,
 			pam_strerror(NULL, result));
 	pam_set_item(agent->pam, PAM_RUSER, policy->plan.user);
-	if (agent->request.tty)
-		pam_set_item(agent->pam, PAM_TTY, agent->request.tty);
+	if (agent->request->tty)
+		pam_set_item(agent->pam, PAM_TTY, agent->request->tty);
 	if (tell_module(agent) != PAM_SUCCESS)
 		return ac_fail_errno(err, ENOMEM, "cannot hand the session to PAM");
 	result = pam_open_session(agent->pam, 0);
@@ -177,7 +177,7 @@ static void kill_cell(struct ac_agent *agent)
 	if (fd < 0)
 		return;
 	if (write(fd, "1", 1) != 1)
-		agent->print(
+		agent->host.print(
 			SUDO_CONV_ERROR_MSG, "agentcell: cannot kill the session's processes\n");
 	close(fd);
 }
@@ -205,7 +205,7 @@ static int add_event(struct ac_agent *agent, struct sudo_plugin_event **event, i
 {
 	struct timespec now = { 0, 0 };
 
-	*event = agent->event_alloc ? agent->event_alloc() : NULL;
+	*event = agent->host.event_alloc ? agent->host.event_alloc() : NULL;
 	if (!*event || (*event)->set(*event, fd, events, callback, agent) != 1)
 		return -1;
 	return (*event)->add(*event, fd < 0 ? &now : NULL) == 1 ? 0 : -1;
@@ -240,7 +240,7 @@ static int open_session(struct ac_agent *agent, struct ac_err *err)
 {
 	int result = remember_host(agent, err);
 
-	if (!result && !agent->event_alloc)
+	if (!result && !agent->host.event_alloc)
 		result = ac_fail(
 			err, ENOSYS, "this sudo has no event loop for plugins (1.9.0 needed)");
 	if (!result)

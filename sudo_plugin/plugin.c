@@ -17,17 +17,20 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "agent.h"
 #include "refuse.h"
 #include "request.h"
 #include "sudoers.h"
+#include "switch.h"
 #include "util.h"
 
 #define AC_VERSION_TEXT "agentcell policy plugin version 1.0\n"
 
 static struct {
 	struct policy_plugin *sudoers;
-	struct ac_agent agent;
+	const struct ac_switch *agent_switch; /* loaded when first needed */
+	struct ac_agent *agent;
+	struct ac_request request;
+	struct ac_switch_answer answer;
 	struct ac_err error;
 	char *const *settings, *const *user_info, *const *user_env;
 	sudo_printf_t print;
@@ -78,11 +81,7 @@ static int plugin_open(unsigned int version, sudo_conv_t conversation, sudo_prin
 	plugin.print = print;
 	read_role(plugin_options);
 	warn_missing_line();
-	ac_agent_init(&plugin.agent);
-	plugin.agent.conversation = conversation;
-	plugin.agent.print = print;
-	plugin.agent.request.environment = user_env;
-	plugin.agent.event_alloc = sudoers_agentcell.event_alloc;
+	plugin.request.environment = user_env;
 	plugin.sudoers->event_alloc = sudoers_agentcell.event_alloc;
 	plugin.is_open = true;
 	return plugin.sudoers->open(version, conversation, print, settings, user_info, user_env,
@@ -92,7 +91,7 @@ static int plugin_open(unsigned int version, sudo_conv_t conversation, sudo_prin
 static void plugin_close(int exit_status, int error)
 {
 	if (plugin.is_agent)
-		ac_agent_close(&plugin.agent, exit_status, error);
+		plugin.agent_switch->close(plugin.agent, exit_status, error);
 	/* sudoers may set its own close to NULL: read it now. */
 	if (plugin.is_open && plugin.sudoers->close)
 		plugin.sudoers->close(exit_status, error);
@@ -132,15 +131,18 @@ static bool answer_is_role(char *const info[])
 	return false;
 }
 
-static int refuse(struct ac_agent *agent, char *const argv[], const char **errstr, int result)
+static int refuse(char *const argv[], const char **errstr, int result)
 {
-	ac_refuse_log(&agent->request, plugin.role, argv, &plugin.error);
+	ac_refuse_log(&plugin.request, plugin.role, argv, &plugin.error);
 	if (errstr)
 		*errstr = plugin.error.text;
 	if (result == 0 && plugin.print)
 		plugin.print(SUDO_CONV_ERROR_MSG, "agentcell: %s\n", plugin.error.text);
 	return result;
 }
+
+/* The session range lies above this (agentcell.conf(5)): for all other accounts nothing is loaded. */
+#define LOWEST_SESSION_ID 60000
 
 /* Nobody enters a session's account from outside, whatever sudoers allows. */
 static int check_session_range(char *const info[], struct ac_err *err)
@@ -151,8 +153,12 @@ static int check_session_range(char *const info[], struct ac_err *err)
 		const char *text = ac_vector_get(info, keys[i]);
 		unsigned long id;
 
-		if (text && ac_number_parse(text, (uid_t)-2, &id) == 0 &&
-			ac_refuse_is_session_id((uid_t)id))
+		if (!text || ac_number_parse(text, (uid_t)-2, &id) != 0 || id < LOWEST_SESSION_ID)
+			continue;
+		plugin.agent_switch = ac_switch_load(err);
+		if (!plugin.agent_switch)
+			return -err->code;
+		if (plugin.agent_switch->is_session_id((uid_t)id))
 			return ac_fail(err, EPERM,
 				"%s %lu belongs to agent sessions; nobody may switch into one",
 				keys[i], id);
@@ -171,11 +177,37 @@ static bool names_role(const char *typed)
 		       uid == role_uid());
 }
 
+/* sudoers accepted a command for the role account. */
+static int switch_to_agent(char *const info[], char *const argv[], struct ac_err *err)
+{
+	const struct ac_switch_host host = { plugin.print, sudoers_agentcell.event_alloc,
+		plugin.role };
+	const char *line = ac_sudoers_missing_line();
+
+	if (line)
+		return ac_fail(err, EPERM,
+			"/etc/sudo.conf lacks \"%s\"; without it commands are not "
+			"logged",
+			line);
+	if (ac_request_read(&plugin.request, plugin.settings, plugin.user_info, err) != 0)
+		return -1;
+	plugin.agent_switch = ac_switch_load(err);
+	if (!plugin.agent_switch)
+		return -1;
+	plugin.agent = plugin.agent_switch->create(&host);
+	if (!plugin.agent) {
+		ac_fail_errno(err, ENOMEM, "no memory for an agent session");
+		return -1;
+	}
+	return plugin.agent_switch->check(
+		plugin.agent, &plugin.request, info, argv, &plugin.answer, err);
+}
+
 static int plugin_check_policy(int argc, char *const argv[], char *env_add[], char **command_info[],
 	char **argv_out[], char **user_env_out[], const char **errstr)
 {
-	struct ac_agent *agent = &plugin.agent;
 	const char *typed = ac_vector_get(plugin.settings, "runas_user");
+	struct ac_wishes *wishes = &plugin.request.wishes;
 	bool has_wishes = names_role(typed);
 
 	if (plugin.is_agent) { /* an intercepted sub-command of an agent session */
@@ -183,8 +215,7 @@ static int plugin_check_policy(int argc, char *const argv[], char *env_add[], ch
 		return fail(errstr);
 	}
 	/* sudoers would refuse AGENTCELL_PATHS=... to users without SETENV. */
-	if (has_wishes && ac_wishes_take(&agent->request.wishes, env_add, plugin.user_env,
-				  &plugin.error) != 0)
+	if (has_wishes && ac_wishes_take(wishes, env_add, plugin.user_env, &plugin.error) != 0)
 		return fail(errstr);
 	int result = plugin.sudoers->check_policy(
 		argc, argv, env_add, command_info, argv_out, user_env_out, errstr);
@@ -192,21 +223,18 @@ static int plugin_check_policy(int argc, char *const argv[], char *env_add[], ch
 		return result;
 	if (!answer_is_role(*command_info)) {
 		if (check_session_range(*command_info, &plugin.error) != 0)
-			return refuse(agent, *argv_out, errstr, 0);
+			return refuse(*argv_out, errstr, 0);
 		return result;
 	}
-	if (!has_wishes &&
-		ac_wishes_take(&agent->request.wishes, NULL, plugin.user_env, &plugin.error) != 0)
-		return refuse(agent, *argv_out, errstr, -1);
-	if (ac_request_read(&agent->request, plugin.settings, plugin.user_info, &plugin.error) != 0)
-		return refuse(agent, *argv_out, errstr, -1);
-	result = ac_agent_check(agent, *command_info, *argv_out, &plugin.error);
+	if (!has_wishes && ac_wishes_take(wishes, NULL, plugin.user_env, &plugin.error) != 0)
+		return refuse(*argv_out, errstr, -1);
+	result = switch_to_agent(*command_info, *argv_out, &plugin.error);
 	if (result != 1)
-		return refuse(agent, *argv_out, errstr, result);
+		return refuse(*argv_out, errstr, result < 0 ? -1 : 0);
 	plugin.is_agent = true;
-	*command_info = agent->command_info;
-	*argv_out = agent->argv;
-	*user_env_out = agent->environment;
+	*command_info = plugin.answer.command_info;
+	*argv_out = plugin.answer.argv;
+	*user_env_out = plugin.answer.environment;
 	return 1;
 }
 
@@ -236,9 +264,9 @@ static int plugin_init_session(struct passwd *pwd, char **user_env_out[], const 
 	if (plugin.sudoers->init_session &&
 		plugin.sudoers->init_session(NULL, user_env_out, errstr) != 1)
 		return -1;
-	if (ac_agent_open(&plugin.agent, &plugin.error) == 1)
+	if (plugin.agent_switch->open(plugin.agent, &plugin.error) == 1)
 		return 1;
-	ac_refuse_log(&plugin.agent.request, plugin.role, plugin.agent.argv, &plugin.error);
+	ac_refuse_log(&plugin.request, plugin.role, plugin.answer.argv, &plugin.error);
 	return fail(errstr);
 }
 

@@ -2,16 +2,10 @@
 /* Logs refusals to syslog (authpriv) as sudo does; every value is escaped. */
 #include "refuse.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
 
-#include "config.h"
 #include "escape.h"
-#include "util.h"
-
-#define DEFAULT_FIRST 70000
-#define DEFAULT_LAST 70999
 
 static const char *escaped(char *text, size_t size, const char *value)
 {
@@ -44,14 +38,4 @@ void ac_refuse_log(const struct ac_request *request, const char *role, char *con
 		escaped(tty, sizeof tty, request->tty), escaped(cwd, sizeof cwd, request->cwd),
 		role, command);
 	closelog();
-}
-
-bool ac_refuse_is_session_id(uid_t uid)
-{
-	ac_autofree struct ac_config *config = calloc(1, sizeof *config);
-	struct ac_err ignored;
-
-	if (!config || ac_config_read(AC_CONFIG_FILE, config, &ignored) != 0)
-		return uid >= DEFAULT_FIRST && uid <= DEFAULT_LAST;
-	return uid >= config->uid_first && uid <= config->uid_last;
 }

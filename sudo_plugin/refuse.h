@@ -6,17 +6,10 @@
 #ifndef AC_REFUSE_H
 #define AC_REFUSE_H
 
-#include <stdbool.h>
-#include <sys/types.h>
-
 #include "err.h"
 #include "request.h"
 
 void ac_refuse_log(const struct ac_request *request, const char *role, char *const argv[],
 	const struct ac_err *err);
-
-/* Is the uid in the session range: the configured one, or the default when the configuration cannot
- * be read (a broken file must not open the range). */
-bool ac_refuse_is_session_id(uid_t uid);
 
 #endif
