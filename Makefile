@@ -22,7 +22,7 @@ B           ?= build
 
 warnings := -Wall -Wextra -Wconversion -Wshadow -Wformat=2 -Wvla -Wundef -Wcast-qual \
 	-Wstrict-prototypes -Wmissing-prototypes -Wswitch-enum -Wwrite-strings \
-	-Wno-format-truncation $(if $(WERROR),-Werror)
+	$(if $(findstring clang,$(CC)),,-Wno-format-truncation) $(if $(WERROR),-Werror)
 hardening := -fstack-protector-strong -fstack-clash-protection -fcf-protection \
 	-ftrivial-auto-var-init=zero -fno-strict-overflow $(if $(SANITIZE),,-D_FORTIFY_SOURCE=2)
 ifneq (,$(findstring clang,$(CC)))
@@ -53,7 +53,7 @@ listener_src := $(wildcard auditd_rules/*.c)
 cli_src      := $(wildcard agentcell/*.c)
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 
-programs := $(B)/agentcell_policy.so $(B)/agentcell_switch.so $(B)/pam_agentcell.so $(B)/agentcell-launch $(B)/agentcelld $(B)/agentcell
+programs := $(B)/agentcell_policy.so $(B)/agentcell_switch.so $(B)/pam_agentcell.so $(B)/agentcell-launch $(B)/agentcelld $(B)/bin/agentcell
 
 all: $(programs)
 
@@ -79,10 +79,21 @@ $(B)/pam_agentcell.so: $(call obj,$(pam_src)) $(B)/libagentcell.a pam_agentcell/
 $(B)/agentcell-launch: $(call obj,$(launcher_src)) $(B)/libagentcell.a
 	$(CC) -pie $(AC_LDFLAGS) $(LDFLAGS) -Wl,--gc-sections -o $@ $^ -Wl,--as-needed $(lib_libs) $(launcher_libs)
 
+# The seccomp filters are compiled here, not at every session start.
+HOSTCC ?= $(CC)
+$(B)/gen_seccomp: sudo_plugin/gen_seccomp.c
+	@mkdir -p $(@D)
+	$(HOSTCC) -std=gnu11 -D_GNU_SOURCE $(warnings) -O1 -o $@ $< -lseccomp
+$(B)/seccomp_filter.h: $(B)/gen_seccomp
+	$< >$@.new && mv $@.new $@
+$(B)/sudo_plugin/launch_seccomp.o: $(B)/seccomp_filter.h
+
 $(B)/agentcelld: $(call obj,$(listener_src)) $(B)/libagentcell.a
 	$(CC) -pie $(AC_LDFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(lib_libs) $(listener_libs)
 
-$(B)/agentcell: $(call obj,$(cli_src)) $(B)/libagentcell.a
+# In bin/: the objects of the part are in $(B)/agentcell/.
+$(B)/bin/agentcell: $(call obj,$(cli_src)) $(B)/libagentcell.a
+	@mkdir -p $(@D)
 	$(CC) -pie $(AC_LDFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(lib_libs)
 
 # Unit tests: tests/unit/check_<noun>.c, one Check program each, linked with the library and with the
@@ -121,6 +132,14 @@ cell_bin := $(patsubst tests/cell/%.c,$(B)/cell/%,$(wildcard tests/cell/*.c))
 $(B)/cell/%: $(B)/tests/cell/%.o $(B)/libagentcell.a
 	@mkdir -p $(@D)
 	$(CC) $(AC_LDFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(lib_libs) $(launcher_libs)
+
+# The plugin's own test loads the built plugin between two scripted sides.
+$(B)/fake/sudoers.so: tests/unit/fake_sudoers.c
+	@mkdir -p $(@D)
+	$(CC) $(AC_CFLAGS) $(CFLAGS) -shared -o $@ $<
+$(B)/tests/unit/check_plugin.o: CPPFLAGS += -DTEST_BUILD='"$(abspath $(B))"'
+$(B)/unit/check_plugin: LDFLAGS += -rdynamic
+$(B)/unit/check_plugin: | $(B)/fake/sudoers.so $(B)/agentcell_policy.so
 
 clean:
 	rm -rf $(B)
