@@ -24,7 +24,7 @@ static char *const user_info[] = { (char[]){ "user=dev" }, (char[]){ "uid=1000" 
 	(char[]){ "gid=1000" }, (char[]){ "groups=1000" }, (char[]){ "cwd=/tmp" }, NULL };
 
 /* What libsudo_util exports inside sudo. */
-const char *sudo_conf_plugin_dir_path_v1(void);
+__attribute__((visibility("default"))) const char *sudo_conf_plugin_dir_path_v1(void);
 const char *sudo_conf_plugin_dir_path_v1(void)
 {
 	return directory;
