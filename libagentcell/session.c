@@ -6,6 +6,8 @@
 #include "session.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -158,11 +160,26 @@ static enum ac_life_event kill_all(struct ac_session *session)
 	return running == 0 ? AC_EVENT_OK : AC_EVENT_FAIL;
 }
 
+/* The elements are in the network namespace in which sudo was started; whoever cleans up may be in
+ * another.  setns() is the calling thread's alone. */
 static int remove_firewall(struct ac_session *session)
 {
 	const struct ac_policy *policy = policy_of(session);
+	ac_autoclose int own = -1;
 
-	return policy->firewall_enabled ? ac_firewall_remove(policy->uid, &session->err) : 0;
+	if (!policy->firewall_enabled)
+		return 0;
+	if (session->network_namespace_fd < 0)
+		return ac_firewall_remove(policy->uid, &session->err);
+	own = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (own < 0 || setns(session->network_namespace_fd, CLONE_NEWNET) != 0)
+		return ac_fail_errno(&session->err, errno, "cannot enter the session's network");
+	int result = ac_firewall_remove(policy->uid, &session->err);
+
+	/* A thread that stays in a user's network would act on the wrong tables from now on. */
+	if (setns(own, CLONE_NEWNET) != 0)
+		abort();
+	return result;
 }
 
 static int finish_backup(struct ac_session *session)
