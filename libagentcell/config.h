@@ -46,6 +46,9 @@ struct ac_harness {
 	struct ac_names tolerated; /* hosts whose refusal is 'denied', not 'escape' */
 	uint64_t memory_floor_bytes;
 	bool nested_sandbox;
+	struct ac_placements placements; /* a source is a name in <directory>/files */
+	struct ac_settings keys; /* NAME = file that holds the value */
+	struct ac_strings packages; /* patterns below a home: where programs may come from */
 };
 
 struct ac_config {

@@ -14,6 +14,7 @@
 #include "config.h"
 #include "config_ini.h"
 #include "config_value.h"
+#include "harness_place.h"
 #include "safefile.h"
 #include "util.h"
 
@@ -50,16 +51,21 @@ static int take_nested_sandbox(struct ac_harness *harness, const char *text, str
 }
 
 static const struct key {
-	const char *key, *name;
+	const char *section, *key, *name;
 	int (*parse)(struct ac_harness *harness, const char *text, struct ac_err *err);
 	bool is_list;
 } keys[] = {
-	{ "commands", "harness.commands", take_commands, true },
-	{ "env_allowlist", "harness.env_allowlist", take_variables, true },
-	{ "endpoints", "harness.endpoints", take_endpoints, true },
-	{ "tolerated", "harness.tolerated", take_tolerated, true },
-	{ "memory_floor", "harness.memory_floor", take_memory_floor, false },
-	{ "nested_sandbox", "harness.nested_sandbox", take_nested_sandbox, false },
+	{ "harness", "commands", "harness.commands", take_commands, true },
+	{ "harness", "env_allowlist", "harness.env_allowlist", take_variables, true },
+	{ "harness", "endpoints", "harness.endpoints", take_endpoints, true },
+	{ "harness", "tolerated", "harness.tolerated", take_tolerated, true },
+	{ "harness", "memory_floor", "harness.memory_floor", take_memory_floor, false },
+	{ "harness", "nested_sandbox", "harness.nested_sandbox", take_nested_sandbox, false },
+	{ "view", "files", "view.files", ac_harness_take_files, true },
+	{ "home", "seeds", "home.seeds", ac_harness_take_seeds, true },
+	{ "home", "credential", "home.credential", ac_harness_take_credential, true },
+	{ "home", "keep", "home.keep", ac_harness_take_keep, true },
+	{ "tools", "packages", "tools.packages", ac_harness_take_packages, true },
 };
 
 struct state {
@@ -67,39 +73,27 @@ struct state {
 	bool seen[AC_COUNT(keys)];
 };
 
-/* [environment]: any NAME = value. */
-static int add_setting(
-	struct ac_settings *settings, const char *name, const char *value, struct ac_err *err)
+static bool is_section(const char *section)
 {
-	struct ac_setting *setting = &settings->setting[settings->count];
 	unsigned i;
-	int rc = ac_environment_name_check(name, err);
 
-	if (rc < 0)
-		return rc;
-	for (i = 0; i < settings->count; i++)
-		if (strcmp(settings->setting[i].name, name) == 0)
-			return ac_fail(err, EEXIST, "it stands there twice");
-	if (settings->count == AC_SETTINGS_MAX)
-		return ac_fail(err, E2BIG, "more than %d variables", AC_SETTINGS_MAX);
-	if (strlen(value) >= sizeof(setting->value))
-		return ac_fail(err, E2BIG, "the value is too long");
-	memcpy(setting->name, name, strlen(name) + 1);
-	memcpy(setting->value, value, strlen(value) + 1);
-	settings->count++;
-	return 0;
+	for (i = 0; i < AC_COUNT(keys); i++)
+		if (strcmp(keys[i].section, section) == 0)
+			return true;
+	return strcmp(section, "environment") == 0 || strcmp(section, "keys") == 0;
 }
 
-static void take_key(
-	struct state *state, struct ac_ini_errors *errors, const char *name, const char *value)
+static void take_key(struct state *state, struct ac_ini_errors *errors, const char *section,
+	const char *name, const char *value)
 {
 	struct ac_err err = { 0 };
 	unsigned i;
 
-	for (i = 0; i < AC_COUNT(keys) && strcmp(keys[i].key, name) != 0; i++)
-		;
+	for (i = 0; i < AC_COUNT(keys); i++)
+		if (strcmp(keys[i].section, section) == 0 && strcmp(keys[i].key, name) == 0)
+			break;
 	if (i == AC_COUNT(keys)) {
-		ac_ini_error(errors, "unknown key '%s' in [harness]", name);
+		ac_ini_error(errors, "unknown key '%s' in [%s]", name, section);
 		return;
 	}
 	if (state->seen[i] && !keys[i].is_list)
@@ -109,21 +103,30 @@ static void take_key(
 	state->seen[i] = true;
 }
 
+/* In [environment] and [keys] any name may stand; elsewhere those of the table. */
 static void take(void *context, struct ac_ini_errors *errors, const char *section, const char *name,
 	const char *value)
 {
 	struct state *state = context;
-	bool is_environment = strcmp(section, "environment") == 0;
+	struct ac_harness *harness = state->harness;
 	struct ac_err err = { 0 };
+	int rc = 0;
 
-	if (!is_environment && strcmp(section, "harness") != 0) {
+	if (!is_section(section)) {
 		if (!name)
 			ac_ini_error(errors, "unknown section [%s]", section);
-	} else if (name && !is_environment) {
-		take_key(state, errors, name, value);
-	} else if (name && add_setting(&state->harness->environment, name, value, &err) < 0) {
-		ac_ini_error(errors, "%s: %s", name, err.text);
+		return;
 	}
+	if (!name)
+		return;
+	if (strcmp(section, "environment") == 0)
+		rc = ac_settings_add(&harness->environment, name, value, &err);
+	else if (strcmp(section, "keys") == 0)
+		rc = ac_harness_add_key(harness, name, value, &err);
+	else
+		take_key(state, errors, section, name, value);
+	if (rc < 0)
+		ac_ini_error(errors, "%s: %s", name, err.text);
 }
 
 int ac_harness_check(int fd, const char *name, struct ac_harness *harness,

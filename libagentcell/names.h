@@ -28,6 +28,9 @@
 #define AC_SOCKET AC_RUN_DIRECTORY "/agentcelld.sock"
 #define AC_USERDB_DIRECTORY "/run/userdb"
 
+/* What a profile keeps from one session to the next, in one directory for each user (0700, hers). */
+#define AC_KEPT_DIRECTORY "/var/lib/agentcell/kept"
+
 /* Inside a session directory. */
 #define AC_POLICY_NAME "policy.json"
 #define AC_JOURNAL_NAME "journal"
@@ -44,5 +47,6 @@
 #define AC_HOST_MAX 256 /* RFC 1035 name, NUL included */
 #define AC_ENV_NAMES_MAX 128
 #define AC_GROUPS_MAX 32
+#define AC_PLACEMENTS_MAX 16 /* files that a profile puts into the view */
 
 #endif

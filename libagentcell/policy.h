@@ -46,6 +46,25 @@ struct ac_names { /* a list of short words, such as names of environment variabl
 	char name[AC_ENV_NAMES_MAX][AC_NAME_MAX];
 };
 
+/* What a harness profile puts into the view besides the baseline. */
+enum ac_placement_kind {
+	AC_PLACE_FILE, /* root's and read-only; target: absolute; source: the admin's file */
+	AC_PLACE_SEED, /* the session's; target: below its home; source: the admin's file */
+	AC_PLACE_CREDENTIAL, /* target: below the user's home, and the session's; source: "" */
+	AC_PLACE_KEEP /* the same, from AC_KEPT_DIRECTORY, and back there afterwards */
+};
+
+struct ac_placement {
+	enum ac_placement_kind kind;
+	char target[AC_PATH_MAX];
+	char source[AC_PATH_MAX];
+};
+
+struct ac_placements {
+	unsigned count;
+	struct ac_placement placement[AC_PLACEMENTS_MAX];
+};
+
 struct ac_limits {
 	uint64_t wall_clock_s; /* CLOCK_BOOTTIME */
 	uint64_t processes;
@@ -89,6 +108,7 @@ struct ac_policy {
 	struct ac_path_list excluded_paths;
 	struct ac_path_list bait_paths;
 	struct ac_path_list tool_paths; /* read-only, besides the baseline */
+	struct ac_placements placements;
 	struct ac_names env_allowlist;
 	unsigned endpoint_count;
 	struct ac_endpoint endpoints[AC_ENDPOINTS_MAX];

@@ -60,6 +60,7 @@ const struct ac_field ac_policy_fields[] = {
 	POLICY(PATHS, excluded_paths),
 	POLICY(PATHS, bait_paths),
 	POLICY(PATHS, tool_paths),
+	POLICY(PLACEMENTS, placements),
 	POLICY(NAMES, env_allowlist),
 	COUNTED(ac_policy, AC_FIELD_ENDPOINTS, endpoints, endpoint_count),
 	POLICY(BOOL, firewall_enabled),
@@ -149,6 +150,8 @@ static json_object *write_field(const struct ac_field *field, const void *from)
 		return ac_value_paths_write(aligned);
 	case AC_FIELD_NAMES:
 		return ac_value_names_write(aligned);
+	case AC_FIELD_PLACEMENTS:
+		return ac_value_placements_write(aligned);
 	case AC_FIELD_ENDPOINTS:
 		return ac_value_endpoints_write(aligned, count);
 	case AC_FIELD_GROUPS:
@@ -232,6 +235,8 @@ static int read_field(const struct ac_field *field, json_object *value, void *in
 		return ac_value_paths_read(value, target);
 	case AC_FIELD_NAMES:
 		return ac_value_names_read(value, target);
+	case AC_FIELD_PLACEMENTS:
+		return ac_value_placements_read(value, target);
 	case AC_FIELD_ENDPOINTS:
 		return ac_value_endpoints_read(value, target, counter);
 	case AC_FIELD_GROUPS:

@@ -18,6 +18,7 @@ enum ac_field_kind {
 	AC_FIELD_RISK,
 	AC_FIELD_PATHS, /* struct ac_path_list */
 	AC_FIELD_NAMES, /* struct ac_names */
+	AC_FIELD_PLACEMENTS, /* struct ac_placements */
 	AC_FIELD_ENDPOINTS, /* struct ac_endpoint[]; the count at `count` */
 	AC_FIELD_GROUPS /* gid_t[]; the count at `count` */
 };

@@ -14,6 +14,7 @@
 
 #include "escape.h"
 #include "path.h"
+#include "placement.h"
 #include "util.h"
 
 json_object *ac_value_string_write(const char *bytes, size_t size)
@@ -165,6 +166,80 @@ int ac_value_names_read(json_object *value, struct ac_names *names)
 		if (rc == 0 && !names->name[i][0])
 			rc = -EBADMSG;
 	}
+	return rc;
+}
+
+static const char *const placement_names[] = {
+	[AC_PLACE_FILE] = "file",
+	[AC_PLACE_SEED] = "seed",
+	[AC_PLACE_CREDENTIAL] = "credential",
+	[AC_PLACE_KEEP] = "keep",
+};
+
+static json_object *write_placement(const struct ac_placement *placement)
+{
+	json_object *object = json_object_new_object();
+
+	if (!object || (unsigned)placement->kind >= AC_COUNT(placement_names) ||
+		add(object, "kind", json_object_new_string(placement_names[placement->kind])) < 0 ||
+		add(object, "target",
+			ac_value_string_write(placement->target, sizeof(placement->target))) < 0 ||
+		add(object, "source",
+			ac_value_string_write(placement->source, sizeof(placement->source))) < 0) {
+		json_object_put(object);
+		return NULL;
+	}
+	return object;
+}
+
+static int read_placement_kind(json_object *value, enum ac_placement_kind *kind)
+{
+	unsigned i;
+
+	if (!json_object_is_type(value, json_type_string))
+		return -EBADMSG;
+	for (i = 0; i < AC_COUNT(placement_names); i++) {
+		if (strcmp(json_object_get_string(value), placement_names[i]) == 0) {
+			*kind = (enum ac_placement_kind)i;
+			return 0;
+		}
+	}
+	return -EBADMSG;
+}
+
+static int read_placement(json_object *object, struct ac_placement *placement)
+{
+	json_object *kind, *target, *source;
+
+	if (!json_object_is_type(object, json_type_object) ||
+		json_object_object_length(object) != 3 || member(object, "kind", &kind) < 0 ||
+		member(object, "target", &target) < 0 || member(object, "source", &source) < 0)
+		return -EBADMSG;
+	if (read_placement_kind(kind, &placement->kind) < 0 ||
+		ac_value_string_read(target, placement->target, sizeof(placement->target)) < 0 ||
+		ac_value_string_read(source, placement->source, sizeof(placement->source)) < 0)
+		return -EBADMSG;
+	return ac_placement_is_valid(placement) ? 0 : -EBADMSG;
+}
+
+json_object *ac_value_placements_write(const struct ac_placements *placements)
+{
+	json_object *array = placements->count <= AC_PLACEMENTS_MAX ? json_object_new_array()
+								    : NULL;
+	unsigned i;
+
+	for (i = 0; array && i < placements->count; i++)
+		array = append(array, write_placement(&placements->placement[i]));
+	return array;
+}
+
+int ac_value_placements_read(json_object *value, struct ac_placements *placements)
+{
+	unsigned i;
+	int rc = array_length(value, AC_PLACEMENTS_MAX, &placements->count);
+
+	for (i = 0; rc == 0 && i < placements->count; i++)
+		rc = read_placement(json_object_array_get_idx(value, i), &placements->placement[i]);
 	return rc;
 }
 

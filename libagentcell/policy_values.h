@@ -17,6 +17,8 @@ json_object *ac_value_paths_write(const struct ac_path_list *list);
 int ac_value_paths_read(json_object *value, struct ac_path_list *list);
 json_object *ac_value_names_write(const struct ac_names *names);
 int ac_value_names_read(json_object *value, struct ac_names *names);
+json_object *ac_value_placements_write(const struct ac_placements *placements);
+int ac_value_placements_read(json_object *value, struct ac_placements *placements);
 json_object *ac_value_endpoints_write(const struct ac_endpoint *endpoints, unsigned count);
 int ac_value_endpoints_read(json_object *value, struct ac_endpoint *endpoints, unsigned *count);
 json_object *ac_value_groups_write(const gid_t *groups, unsigned count);

@@ -32,8 +32,23 @@ START_TEST(test_values)
 	ck_assert_msg(read_text("[harness]\ncommands = a b\ncommands = c\nendpoints = x.y:1\n"
 				"tolerated = T.example\nmemory_floor = 1G\nnested_sandbox = yes\n"
 				"env_allowlist = KEY\n"
+				"[view]\nfiles = /etc/a/b.json=b.json /etc/c%20d=c\n"
+				"[home]\nseeds = .a.json=a.json\ncredential = .a/key\n"
+				"keep = .a/b .c\n"
+				"[tools]\npackages = .local/share/a/*\n"
+				"[keys]\nKEY = .a/key\nOTHER = /etc/key\n"
 				"[environment]\nNAME = a value, with = and %20\nEMPTY =\n") == 0,
 		"%s", err.text);
+	ck_assert_uint_eq(harness.placements.count, 6);
+	ck_assert_int_eq(harness.placements.placement[1].kind, AC_PLACE_FILE);
+	ck_assert_str_eq(harness.placements.placement[1].target, "/etc/c d");
+	ck_assert_str_eq(
+		harness.placements.placement[2].source, AC_HARNESS_DIRECTORY "/files/a.json");
+	ck_assert_int_eq(harness.placements.placement[5].kind, AC_PLACE_KEEP);
+	ck_assert_str_eq(harness.placements.placement[5].target, ".c");
+	ck_assert_str_eq(harness.packages.text[0], ".local/share/a/*");
+	ck_assert_uint_eq(harness.keys.count, 2);
+	ck_assert_str_eq(harness.keys.setting[1].value, "/etc/key");
 	ck_assert_uint_eq(harness.commands.count, 3);
 	ck_assert_str_eq(harness.tolerated.name[0], "t.example");
 	ck_assert_uint_eq(harness.memory_floor_bytes, 1ULL << 30);
@@ -59,6 +74,26 @@ static const struct refused {
 	{ "[environment]\nPATH = /x\n", "PATH is set by agentcell" },
 	{ "[environment]\n1A = x\n", "is no name of an environment variable" },
 	{ "[environment]\nA = x\nA = y\n", "f:3: A: it stands there twice" },
+	{ "[harness]\nfiles = /etc/a=b\n", "f:2: unknown key 'files' in [harness]" },
+	{ "[view]\nfiles = /etc/a\n", "not of the form target=file" },
+	{ "[view]\nfiles = /usr/a=b\n", "below /etc" },
+	{ "[view]\nfiles = /etc/../a=b\n", "below /etc" },
+	{ "[view]\nfiles = /etc/a=../b\n", "must be the name of a file" },
+	{ "[view]\nfiles = /etc/a=.b\n", "must be the name of a file" },
+	{ "[view]\nfiles = /etc/a=\n", "must be the name of a file" },
+	{ "[view]\nfiles = /etc/a=b /etc/a=c\n", "stands there twice" },
+	{ "[home]\nseeds = /a=b\n", "relative to a home" },
+	{ "[home]\nkeep = ../a\n", "relative to a home" },
+	{ "[home]\nkeep = a/\n", "relative to a home" },
+	{ "[home]\ncredential = .a\nkeep = .a\n", "f:3: keep: '.a' stands there twice" },
+	{ "[tools]\npackages = /opt/a\n", "two or more parts" },
+	{ "[tools]\npackages = .local\n", "two or more parts" },
+	{ "[tools]\npackages = */bin\n", "two or more parts" },
+	{ "[keys]\nPATH = /a\n", "PATH is set by agentcell" },
+	{ "[keys]\nA = ../a\n", "must be an absolute path" },
+	{ "[keys]\nA = /a/./b\n", "must be an absolute path" },
+	{ "[keys]\nA =\n", "must be an absolute path" },
+	{ "[keys]\nA = a\nA = b\n", "f:3: A: it stands there twice" },
 };
 
 START_TEST(test_refused)

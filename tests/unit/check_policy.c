@@ -82,6 +82,15 @@ static void fill_policy(struct ac_policy *policy)
 	fill_paths(&policy->excluded_paths, "excluded", 4);
 	fill_paths(&policy->bait_paths, "bait", 5);
 	fill_paths(&policy->tool_paths, "tool", AC_PATHS_MAX);
+	policy->placements.count = AC_PLACEMENTS_MAX;
+	for (i = 0; i < AC_PLACEMENTS_MAX; i++) {
+		struct ac_placement *placement = &policy->placements.placement[i];
+
+		placement->kind = (enum ac_placement_kind)(i % 4);
+		snprintf(placement->target, AC_PATH_MAX, "%starget \n%u", i % 4 ? "" : "/etc/", i);
+		if (i % 4 < 2)
+			snprintf(placement->source, AC_PATH_MAX, "/etc/source %u", i);
+	}
 	policy->env_allowlist.count = AC_ENV_NAMES_MAX;
 	for (i = 0; i < AC_ENV_NAMES_MAX; i++)
 		snprintf(policy->env_allowlist.name[i], AC_NAME_MAX, "NAME_%u", i);
@@ -206,7 +215,7 @@ START_TEST(test_each_field_is_needed)
 			json_object_put(root);
 		}
 	}
-	ck_assert_uint_eq(checked, 28 + 18);
+	ck_assert_uint_eq(checked, 29 + 18);
 }
 END_TEST
 
@@ -291,6 +300,10 @@ START_TEST(test_other_spellings)
 	ck_assert_int_eq(parse_edited("\"port\":443", "\"port\":65536"), -EBADMSG);
 	ck_assert_int_eq(parse_edited("\"family\":2", "\"family\":3"), -EBADMSG);
 	ck_assert_int_eq(parse_edited("\"prefix\":8", "\"prefix\":33"), -EBADMSG);
+	ck_assert_int_eq(parse_edited("\"kind\":\"seed\"", "\"kind\":\"seeds\""), -EBADMSG);
+	ck_assert_int_eq(parse_edited("\"/etc/target", "\"/usr/target"), -EBADMSG);
+	ck_assert_int_eq(parse_edited("\"target %0A1", "\"../target %0A1"), -EBADMSG);
+	ck_assert_int_eq(parse_edited("\"source\":\"\"", "\"source\":\"/x\""), -EBADMSG);
 	/* the two ids must agree */
 	ck_assert_int_eq(parse_edited("\"" ID "\"", "\"0123456789ac\""), -EBADMSG);
 	ck_assert_int_eq(ac_policy_parse(text, length - 1, &again, &err), -EBADMSG);
@@ -308,6 +321,9 @@ START_TEST(test_every_truncation_and_bit)
 	/* short lists: the text has some 3 KiB */
 	fill_paths(&session.plan.declared_paths, "d", 1);
 	fill_paths(&session.policy.tool_paths, "t", 1);
+	session.policy.placements.count = 1;
+	memset(&session.policy.placements.placement[1], 0,
+		(AC_PLACEMENTS_MAX - 1) * sizeof(struct ac_placement));
 	session.policy.env_allowlist.count = 2;
 	memset(session.policy.env_allowlist.name[2], 0, AC_NAME_MAX);
 	strcpy(session.plan.user_home, "/home/dev");
