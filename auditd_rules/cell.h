@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * One registered session, as the guardian holds it.
+ */
+#ifndef AC_CELL_H
+#define AC_CELL_H
+
+#include "guardian.h"
+#include "session.h"
+
+#define AC_CELL_HISTORY 20
+#define AC_CELL_LOGGED_PER_MINUTE 120
+
+struct ac_denial { /* one line of the report */
+	uint64_t time_ms;
+	enum ac_operation operation;
+	pid_t pid;
+	char comm[32];
+	char target[256];
+	char reason[80];
+};
+
+struct ac_cell {
+	struct ac_cell *next;
+	struct ac_client *client; /* NULL: the connection is gone, or an adopted orphan */
+	struct ac_session session;
+	struct ac_judge judge;
+	struct ac_addresses *addresses;
+	struct ac_harness *harness;
+	char id[AC_SESSION_ID_SIZE];
+	uid_t uid;
+	pid_t sudo_pid, launcher_pid;
+	int freeze_fd, kill_fd;
+	struct ac_source sudo; /* pidfd: readable when sudo is dead */
+	struct ac_source launcher; /* listener's end of the launcher's socket pair */
+	struct ac_source wall_clock; /* also the limit for the launcher to come */
+	bool watched; /* registered with the hot thread */
+	bool owned; /* we hold the journal's lock and drive */
+	bool launcher_ready;
+	bool stopped; /* sudo is stopped: so is the cell */
+	bool asked; /* to end: */
+	enum ac_life_event event; /* by what */
+	char why[160]; /* in words, for the report */
+	bool ending; /* on the way out; retried each second until it is done */
+	bool escape_logged;
+	struct ac_client *killer; /* waits for the end; or NULL */
+	struct ac_denial history[AC_CELL_HISTORY];
+	unsigned history_next, history_count;
+	unsigned logged, suppressed; /* denied ones, this minute */
+	uint64_t started_ms, heartbeat_ms, ended_ms;
+};
+
+struct ac_cell *ac_cell_find(struct ac_guardian *guardian, const char *session_id);
+struct ac_cell *ac_cell_of_uid(struct ac_guardian *guardian, uid_t uid);
+
+/* REGISTER: takes over the two descriptors in every case. */
+struct ac_cell *ac_cell_register(struct ac_guardian *guardian, const char *session_id,
+	pid_t sudo_pid, int pidfd, int launcher_fd, struct ac_err *err);
+int ac_cell_arm(struct ac_guardian *guardian, struct ac_cell *cell, struct ac_err *err);
+
+/* Asks for the end of a session; the worst event wins.  The loop carries it out when no handler is in
+ * the middle of something: ac_cells_settle(). */
+void ac_cell_end(struct ac_cell *cell, enum ac_life_event event, const char *why);
+void ac_cells_settle(struct ac_guardian *guardian);
+
+/* settle.c from here on.  The launcher is there (its pid, as the kernel says): checked, moved into the cgroup, released. */
+void ac_cell_ready(struct ac_guardian *guardian, struct ac_cell *cell, pid_t pid);
+
+void ac_cell_second(struct ac_guardian *guardian, struct ac_cell *cell);
+void ac_cell_denied(struct ac_guardian *guardian, struct ac_cell *cell,
+	const struct ac_report *report);
+/* Frozen while sudo is stopped or the stream is lost. */
+void ac_cell_freeze(struct ac_guardian *guardian, struct ac_cell *cell);
+
+struct ac_cell *ac_cell_new(struct ac_guardian *guardian, const char *session_id);
+void ac_cell_free(struct ac_guardian *guardian, struct ac_cell *cell);
+int ac_cell_set_clock(struct ac_guardian *guardian, struct ac_cell *cell, uint64_t seconds,
+	struct ac_err *err);
+
+/* hooks.c: what the lifecycle asks of the listener. */
+void ac_cell_set_hooks(struct ac_guardian *guardian, struct ac_cell *cell);
+
+/* keeper.c: JSON log and audit records; all try three times. */
+int ac_keep_running(struct ac_guardian *guardian, struct ac_cell *cell, struct ac_err *err);
+int ac_keep_denied(struct ac_guardian *guardian, struct ac_cell *cell,
+	const struct ac_report *report, struct ac_err *err);
+int ac_keep_escape(struct ac_guardian *guardian, struct ac_cell *cell,
+	const struct ac_report *report, struct ac_err *err);
+int ac_keep_kill(struct ac_guardian *guardian, struct ac_cell *cell, struct ac_err *err);
+int ac_keep_heartbeat(struct ac_guardian *guardian, struct ac_cell *cell,
+	const struct ac_watched *watched, struct ac_err *err);
+int ac_keep_lost(struct ac_guardian *guardian, const char *session_id, const char *reason,
+	const char *outcome, struct ac_err *err);
+
+/* report.c: what the person gets to read; several lines. */
+void ac_cell_report(const struct ac_cell *cell, const struct ac_watched *watched, char *text,
+	size_t size);
+
+/* lead.c: where a refused name leads, by the cell's own root; absolute and canonical. */
+int ac_lead(const struct ac_report *report, char path[AC_PATH_MAX]);
+
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The loop and what it stands on.  One event is handled per round, so that a handler may close and
+ * free whatever it likes.
+ */
+#include "guardian.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cell.h"
+#include "firewall.h"
+#include "safefile.h"
+#include "util.h"
+
+#define SYNC_STEP_MS 20
+
+uint64_t ac_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+int ac_source_add(struct ac_guardian *guardian, struct ac_source *source, int fd,
+	void (*ready)(struct ac_guardian *, struct ac_source *), struct ac_err *err)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = source};
+
+	source->fd = fd;
+	source->ready = ready;
+	if (epoll_ctl(guardian->epoll_fd, EPOLL_CTL_ADD, fd, &event))
+		return ac_fail_errno(err, errno, "watch a descriptor");
+	return 0;
+}
+
+void ac_source_close(struct ac_source *source)
+{
+	if (source->fd >= 0)
+		close(ac_take_fd(&source->fd)); /* the last reference: epoll forgets it */
+}
+
+void ac_guardian_beat(struct ac_guardian *guardian)
+{
+	atomic_fetch_add(&guardian->warden.pulse->guardian, 1);
+}
+
+int ac_guardian_sync(struct ac_guardian *guardian, int timeout_ms, struct ac_err *err)
+{
+	uint64_t end = ac_now_ms() + (uint64_t)timeout_ms, mark;
+	int rc;
+
+	if (getrandom(&mark, sizeof(mark), 0) != sizeof(mark))
+		return ac_fail_errno(err, EIO, "make a mark");
+	ac_watch_expect(guardian->watch, mark);
+	rc = ac_kernel_send_mark(&guardian->kernel, mark, err);
+	while (!rc && !ac_watch_saw(guardian->watch, mark)) {
+		struct pollfd poll_fd = {
+			.fd = ac_watch_event_fd(guardian->watch), .events = POLLIN};
+		uint64_t drained;
+
+		if (ac_now_ms() >= end)
+			return ac_fail(err, ETIMEDOUT,
+				"our own record did not come back on the audit stream within %d ms",
+				timeout_ms);
+		(void)poll(&poll_fd, 1, SYNC_STEP_MS);
+		(void)!read(poll_fd.fd, &drained, sizeof(drained));
+	}
+	return rc;
+}
+
+static void handle_report(struct ac_guardian *guardian)
+{
+	struct ac_report *report = &guardian->report;
+	struct ac_cell *cell = ac_cell_of_uid(guardian, report->uid);
+	struct ac_verdict *verdict;
+	char path[AC_PATH_MAX];
+
+	if (!cell)
+		return;
+	if (report->kind == AC_VERDICT_RESOLVE) {
+		verdict = malloc(sizeof(*verdict));
+		if (verdict && !ac_lead(report, path)) {
+			ac_judge_path(&cell->judge, report->operation, false, path, verdict);
+			report->kind = verdict->kind;
+			report->class = verdict->class;
+			report->reason = verdict->reason;
+			memcpy(report->target, path, sizeof(report->target));
+		} else {
+			/* The process is gone, and with it the way: refused it was in any case. */
+			report->kind = AC_VERDICT_DENIED;
+		}
+		free(verdict);
+		ac_watch_resolved(guardian->watch, report->uid, report);
+	}
+	if (report->kind == AC_VERDICT_DENIED)
+		ac_cell_denied(guardian, cell, report);
+}
+
+void ac_guardian_collect(struct ac_guardian *guardian)
+{
+	uint64_t drained;
+
+	(void)!read(ac_watch_event_fd(guardian->watch), &drained, sizeof(drained));
+	while (ac_watch_take(guardian->watch, &guardian->report))
+		handle_report(guardian);
+	for (struct ac_cell *cell = guardian->cells; cell; cell = cell->next)
+		if (cell->watched && ac_watch_read(guardian->watch, cell->uid, &guardian->watched) &&
+			guardian->watched.escaped)
+			ac_cell_end(cell, AC_EVENT_ESCAPE, "it tried to leave its cell");
+}
+
+static void stream_ready(struct ac_guardian *guardian, struct ac_source *source)
+{
+	struct ac_stream stream;
+
+	(void)source;
+	ac_guardian_collect(guardian);
+	ac_watch_stream(guardian->watch, &stream);
+	if (stream.config_changes != guardian->health.config_changes || stream.closed ||
+		stream.overruns != guardian->health.overruns ||
+		stream.missing != guardian->health.missing)
+		ac_health_check(guardian);
+}
+
+static void signal_ready(struct ac_guardian *guardian, struct ac_source *source)
+{
+	struct signalfd_siginfo info;
+
+	if (read(source->fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
+		guardian->stopping = true;
+}
+
+static void second_ready(struct ac_guardian *guardian, struct ac_source *source)
+{
+	uint64_t expirations;
+
+	if (read(source->fd, &expirations, sizeof(expirations)) != sizeof(expirations))
+		return;
+	guardian->seconds++;
+	ac_health_check(guardian);
+	for (struct ac_cell *cell = guardian->cells, *next; cell; cell = next) {
+		next = cell->next;
+		ac_cell_second(guardian, cell);
+	}
+	if (guardian->seconds % 10 == 0)
+		ac_adopt(guardian);
+	ac_adopt_strays(guardian);
+}
+
+/* Without the warden a kill -9 of the listener would leave cells alone: another one, or no cells. */
+static void warden_ready(struct ac_guardian *guardian, struct ac_source *source)
+{
+	(void)source;
+	syslog(LOG_ALERT, "the warden is dead: no session may go on");
+	guardian->stopping = true;
+}
+
+static int make_second(struct ac_guardian *guardian, struct ac_err *err)
+{
+	struct itimerspec each = {{1, 0}, {1, 0}};
+	int fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+
+	if (fd < 0 || timerfd_settime(fd, 0, &each, NULL))
+		return ac_fail_errno(err, errno, "make a timer");
+	return ac_source_add(guardian, &guardian->second, fd, second_ready, err);
+}
+
+static int make_signals(struct ac_guardian *guardian, struct ac_err *err)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return ac_fail_errno(err, errno, "block signals");
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fd < 0)
+		return ac_fail_errno(err, errno, "make a signal descriptor");
+	return ac_source_add(guardian, &guardian->signals, fd, signal_ready, err);
+}
+
+static int read_files(struct ac_guardian *guardian, const char *config_path, struct ac_err *err)
+{
+	int rc;
+
+	guardian->config = calloc(1, sizeof(*guardian->config));
+	guardian->silent = calloc(1, sizeof(*guardian->silent));
+	if (!guardian->config || !guardian->silent)
+		return ac_fail_errno(err, ENOMEM, "no memory");
+	rc = ac_config_read(config_path, guardian->config, err);
+	if (!rc)
+		rc = ac_silent_read(AC_SILENT_FILE, guardian->silent, err);
+	if (!rc)
+		rc = ac_rules_read(AC_RULES_FILE, guardian->config->uid_first,
+			guardian->config->uid_last, &guardian->rules, err);
+	return rc;
+}
+
+static int make_directories(struct ac_err *err)
+{
+	static const struct {
+		const char *path;
+		mode_t mode;
+	} directories[] = {{AC_RUN_DIRECTORY, 0755}, {AC_SESSIONS_DIRECTORY, 0700},
+		{AC_UIDS_DIRECTORY, 0700}};
+
+	for (unsigned i = 0; i < AC_COUNT(directories); i++) {
+		int fd = ac_make_directory(directories[i].path, directories[i].mode, err);
+
+		if (fd < 0)
+			return fd;
+		close(fd);
+	}
+	return 0;
+}
+
+/* The warden comes first: it is forked while there is one thread, and must outlive all else. */
+static int start(struct ac_guardian *guardian, const char *config_path, struct ac_err *err)
+{
+	int rc = read_files(guardian, config_path, err);
+
+	if (!rc)
+		rc = make_directories(err);
+	if (!rc)
+		rc = ac_warden_start(&guardian->warden, err);
+	if (!rc && mlockall(MCL_CURRENT | MCL_FUTURE))
+		syslog(LOG_WARNING, "memory is not locked (CAP_IPC_LOCK): %m");
+	guardian->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (!rc && guardian->epoll_fd < 0)
+		rc = ac_fail_errno(err, errno, "epoll_create1");
+	if (!rc)
+		rc = make_signals(guardian, err);
+	if (!rc)
+		guardian->watch = ac_watch_create(
+			guardian->config->uid_first, guardian->config->uid_last, err);
+	if (!rc && !guardian->watch)
+		rc = -err->code;
+	if (!rc)
+		rc = ac_health_init(guardian, err);
+	if (!rc && guardian->config->firewall_enabled)
+		rc = ac_firewall_load(
+			guardian->config->uid_first, guardian->config->uid_last, err);
+	return rc;
+}
+
+static int serve(struct ac_guardian *guardian, struct ac_err *err)
+{
+	int rc = ac_source_add(guardian, &guardian->stream, ac_watch_event_fd(guardian->watch),
+		stream_ready, err);
+
+	if (!rc)
+		rc = ac_source_add(guardian, &guardian->warden_source, guardian->warden.pidfd,
+			warden_ready, err);
+	if (!rc)
+		rc = make_second(guardian, err);
+	if (rc)
+		return rc;
+	ac_adopt(guardian);
+	return ac_client_listen(guardian, err);
+}
+
+static void loop(struct ac_guardian *guardian)
+{
+	while (!guardian->stopping) {
+		struct epoll_event event;
+		struct ac_source *source;
+		int count = epoll_wait(guardian->epoll_fd, &event, 1, 1000);
+
+		ac_guardian_beat(guardian);
+		if (count < 1)
+			continue;
+		source = event.data.ptr;
+		source->ready(guardian, source);
+		ac_cells_settle(guardian);
+	}
+}
+
+static void stop(struct ac_guardian *guardian)
+{
+	ac_source_close(&guardian->listener);
+	if (guardian->listener.ready)
+		(void)unlink(AC_SOCKET);
+	for (struct ac_cell *cell = guardian->cells; cell; cell = cell->next)
+		ac_cell_end(cell, AC_EVENT_LOST, "the listener was stopped");
+	ac_cells_settle(guardian);
+	while (guardian->cells) /* what would not end keeps its journal: the next one adopts it */
+		ac_cell_free(guardian, guardian->cells);
+	while (guardian->clients)
+		ac_client_close(guardian, guardian->clients);
+	ac_health_fini(guardian);
+	ac_watch_destroy(guardian->watch);
+	ac_rules_fini(&guardian->rules);
+	ac_warden_stop(&guardian->warden);
+	ac_source_close(&guardian->signals);
+	ac_source_close(&guardian->second);
+	if (guardian->epoll_fd >= 0)
+		close(guardian->epoll_fd);
+	free(guardian->silent);
+	free(guardian->config);
+	free(guardian);
+}
+
+int ac_guardian_run(const char *config_path, int ready_fd)
+{
+	struct ac_guardian *guardian = calloc(1, sizeof(*guardian));
+	struct ac_err err = {0};
+	int rc;
+
+	if (!guardian)
+		return 1;
+	guardian->epoll_fd = guardian->kernel.fd = guardian->warden.fd = guardian->warden.pidfd = -1;
+	guardian->listener.fd = guardian->signals.fd = guardian->second.fd = -1;
+	rc = start(guardian, config_path, &err);
+	if (!rc)
+		rc = serve(guardian, &err);
+	if (!rc) {
+		if (ready_fd >= 0) {
+			(void)!write(ready_fd, "\n", 1);
+			close(ready_fd);
+		}
+		syslog(LOG_INFO, "watching uids %u-%u%s", guardian->config->uid_first,
+			guardian->config->uid_last,
+			ac_watch_is_realtime(guardian->watch) ? "" : ", without real-time priority");
+		loop(guardian);
+	} else {
+		syslog(LOG_ERR, "%s", err.text);
+	}
+	stop(guardian);
+	return rc ? 1 : 0;
+}

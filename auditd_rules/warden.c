@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The warden's loop.  It trusts nothing but the pulse and its own clock, and allocates nothing while
+ * all is well.
+ */
+#include "warden.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "canary.h"
+#include "cgroup.h"
+#include "journal.h"
+#include "util.h"
+
+#define ROUND_MS 250
+#define KILL_MS 2000
+#define ANSWER_MS 3000
+#define NICE (-10)
+
+enum { ASK_CANARY = 1, ASK_STOP };
+
+struct question {
+	uint32_t what;
+	uid_t uid;
+	gid_t gid;
+};
+
+struct answer {
+	int32_t status; /* 0, or what went wrong */
+	uint32_t landlock;
+};
+
+struct pulse_watch { /* one pulse as the warden sees it */
+	uint64_t value;
+	int64_t changed_ms;
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now); /* a suspended machine is nobody's fault */
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int kill_cell(void *context, const char *session_id)
+{
+	ac_autoclose int fd = ac_cgroup_open(session_id, NULL);
+
+	(void)context;
+	if (fd >= 0)
+		(void)ac_cgroup_kill(fd, KILL_MS, NULL);
+	return 0;
+}
+
+static void kill_all(struct ac_pulse *pulse)
+{
+	(void)ac_journal_sessions(kill_cell, NULL, NULL);
+	atomic_fetch_add(&pulse->killed, 1);
+}
+
+/* True when the pulse has stood still for longer than limit; 0 beats: not started yet. */
+static bool is_still(struct pulse_watch *watch, uint64_t value, int64_t limit)
+{
+	if (value != watch->value || !value) {
+		watch->value = value;
+		watch->changed_ms = now_ms();
+		return false;
+	}
+	return now_ms() - watch->changed_ms > limit;
+}
+
+static void play_canary(int fd, const struct question *question)
+{
+	struct answer answer = {.status = -1, .landlock = ac_canary_has_landlock()};
+	pid_t pid = ac_canary_fly(question->uid, question->gid);
+	int status;
+
+	if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status))
+		answer.status = WEXITSTATUS(status);
+	(void)!send(fd, &answer, sizeof(answer), MSG_NOSIGNAL);
+}
+
+static void run(int fd, struct ac_pulse *pulse)
+{
+	struct pulse_watch watch = {0}, guardian = {0};
+	struct question question;
+
+	for (;;) {
+		struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+		ssize_t length = 0;
+
+		(void)poll(&poll_fd, 1, ROUND_MS);
+		if (poll_fd.revents) {
+			length = recv(fd, &question, sizeof(question), MSG_DONTWAIT);
+			if (length == 0 || (length < 0 && errno != EAGAIN && errno != EINTR)) {
+				kill_all(pulse); /* the listener is dead */
+				return;
+			}
+		}
+		if (length == sizeof(question) && question.what == ASK_STOP)
+			return;
+		if (length == sizeof(question) && question.what == ASK_CANARY)
+			play_canary(fd, &question);
+		if (is_still(&watch, atomic_load(&pulse->watch), AC_WARDEN_BLIND_MS) ||
+			is_still(&guardian, atomic_load(&pulse->guardian), AC_WARDEN_STUCK_MS))
+			kill_all(pulse);
+	}
+}
+
+static void become_warden(int fd, struct ac_pulse *pulse)
+{
+	sigset_t none;
+
+	/* The service manager's and the terminal's signals are for the listener; its death is ours. */
+	for (int number = 1; number < NSIG; number++)
+		(void)signal(number, number == SIGCHLD ? SIG_DFL : SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)prctl(PR_SET_NAME, "agentcell-ward");
+	(void)setpriority(PRIO_PROCESS, 0, NICE);
+	(void)mlockall(MCL_CURRENT);
+	run(fd, pulse);
+	_exit(0);
+}
+
+int ac_warden_start(struct ac_warden *warden, struct ac_err *err)
+{
+	struct ac_pulse *pulse = mmap(NULL, sizeof(*pulse), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int pair[2] = {-1, -1};
+	pid_t pid = -1;
+
+	if (pulse != MAP_FAILED && !socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		pid = fork();
+	if (pid == 0) {
+		close(pair[0]);
+		become_warden(pair[1], pulse);
+	}
+	if (pid < 0) {
+		int code = errno;
+
+		if (pair[0] >= 0)
+			close(pair[0]);
+		if (pair[1] >= 0)
+			close(pair[1]);
+		if (pulse != MAP_FAILED)
+			munmap(pulse, sizeof(*pulse));
+		return ac_fail_errno(err, code, "start the warden");
+	}
+	close(pair[1]);
+	*warden = (struct ac_warden){pid, (int)syscall(SYS_pidfd_open, pid, 0), pair[0], pulse};
+	if (warden->pidfd < 0)
+		return ac_fail_errno(err, errno, "hold the warden's pidfd");
+	return 0;
+}
+
+int ac_warden_canary(struct ac_warden *warden, uid_t uid, gid_t gid, bool *landlock,
+	struct ac_err *err)
+{
+	struct question question = {ASK_CANARY, uid, gid};
+	struct pollfd poll_fd = {.fd = warden->fd, .events = POLLIN};
+	struct answer answer;
+
+	if (send(warden->fd, &question, sizeof(question), MSG_NOSIGNAL) != sizeof(question))
+		return ac_fail_errno(err, errno, "ask the warden for a canary");
+	while (poll(&poll_fd, 1, ANSWER_MS) < 0 && errno == EINTR)
+		;
+	if (recv(warden->fd, &answer, sizeof(answer), MSG_DONTWAIT) != sizeof(answer))
+		return ac_fail(err, ETIMEDOUT, "the warden does not answer");
+	if (answer.status == 2)
+		return ac_fail(err, EPROTO,
+			"the canary was not refused what it must be: is " AC_SESSIONS_DIRECTORY
+			" readable by others?");
+	if (answer.status)
+		return ac_fail(err, EPROTO, "the canary could not take uid %u or confine itself (%d)",
+			uid, answer.status);
+	*landlock = answer.landlock;
+	return 0;
+}
+
+void ac_warden_stop(struct ac_warden *warden)
+{
+	struct question question = {.what = ASK_STOP};
+
+	if (warden->fd < 0)
+		return;
+	(void)!send(warden->fd, &question, sizeof(question), MSG_NOSIGNAL);
+	close(ac_take_fd(&warden->fd));
+	while (waitpid(warden->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	if (warden->pidfd >= 0)
+		close(ac_take_fd(&warden->pidfd));
+}
