@@ -62,7 +62,7 @@ $(B)/%.o: %.c
 	$(CC) $(AC_CFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/libagentcell.a: $(call obj,$(lib_src))
-	rm -f $@ && $(AR) rcs $@ $^
+	rm -f $@ && $(AR) rcsP $@ $^
 
 $(B)/agentcell_policy.so: $(call obj,$(plugin_src) $(plugin_lib)) sudo_plugin/agentcell_policy.map
 	$(CC) -shared $(AC_LDFLAGS) $(LDFLAGS) -Wl,--version-script=sudo_plugin/agentcell_policy.map \
@@ -101,7 +101,7 @@ $(B)/bin/agentcell: $(call obj,$(cli_src)) $(B)/libagentcell.a
 part_obj := $(call obj,$(filter-out sudo_plugin/agentcell-launch.c auditd_rules/agentcelld.c agentcell/agentcell.c, \
 	$(launcher_src) $(listener_src) $(cli_src))) $(patsubst %,$(B)/%.o,sudo_plugin/request sudo_plugin/command sudo_plugin/terms pam_agentcell/idmap)
 $(B)/libparts.a: $(part_obj)
-	rm -f $@ && $(AR) rcs $@ $^
+	rm -f $@ && $(AR) rcsP $@ $^
 
 unit_src := $(wildcard tests/unit/check_*.c)
 unit_bin := $(patsubst tests/unit/%.c,$(B)/unit/%,$(unit_src))
@@ -141,8 +141,29 @@ $(B)/tests/unit/check_plugin.o: CPPFLAGS += -DTEST_BUILD='"$(abspath $(B))"'
 $(B)/unit/check_plugin: LDFLAGS += -rdynamic
 $(B)/unit/check_plugin: | $(B)/fake/sudoers.so $(B)/agentcell_policy.so
 
+# Fuzzing: tests/fuzz/fuzz_<noun>.c with the library, by clang's libFuzzer; seeds in corpus/<noun>.
+# A harness of another part names that part's objects as further prerequisites.
+FUZZ_SECONDS ?= 10
+fuzz_flags := -fsanitize=address,undefined -fno-sanitize-recover=all -O1 -g
+fuzz_bin   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzz_obj    = $(patsubst %.c,$(B)/fuzz/obj/%.o,$(1))
+$(B)/fuzz/obj/%.o: %.c
+	@mkdir -p $(@D)
+	clang $(filter-out -D_FORTIFY_SOURCE=% -ftrivial-auto-var-init=zero,$(AC_CFLAGS)) -Wno-unknown-warning-option $(CPPFLAGS) $(fuzz_flags) \
+		-fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+$(B)/fuzz/libagentcell.a: $(call fuzz_obj,$(lib_src))
+	rm -f $@ && $(AR) rcsP $@ $^
+$(B)/fuzz/fuzz_%: $(B)/fuzz/obj/tests/fuzz/fuzz_%.o $(B)/fuzz/libagentcell.a
+	clang $(fuzz_flags) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(lib_libs)
+fuzz: $(fuzz_bin)
+	set -e; for f in $(fuzz_bin:$(B)/fuzz/fuzz_%=%); do \
+		mkdir -p $(B)/fuzz/corpus/$$f; \
+		$(B)/fuzz/fuzz_$$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0 \
+			-artifact_prefix=$(B)/fuzz/ $(B)/fuzz/corpus/$$f tests/fuzz/corpus/$$f; \
+	done
+
 clean:
 	rm -rf $(B)
 
-.PHONY: all clean exhaust explore spec spec-full prove spec-mutants spec-broken
+.PHONY: all clean fuzz exhaust explore spec spec-full prove spec-mutants spec-broken
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -42,6 +42,9 @@ int ac_identity_run(const struct ac_identity *who, int (*function)(void *context
 {
 	struct ids own = { .uid = geteuid(), .gid = getegid() };
 
+	/* Already that user (agentcell explain): there is nothing to take and nothing to give back. */
+	if (own.uid != 0 && own.uid == who->uid)
+		return function(context);
 	own.count = getgroups(KEPT_GROUPS_MAX, own.groups);
 	if (own.count < 0)
 		return ac_fail_errno(err, errno, "cannot read this process's groups");

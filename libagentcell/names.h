@@ -13,6 +13,8 @@
 #define AC_LIBEXECDIR "/usr/libexec"
 #endif
 
+#define AC_VERSION "0.1.0"
+
 #define AC_CONFIG_FILE AC_SYSCONFDIR "/agentcell/agentcell.conf"
 #define AC_HARNESS_DIRECTORY AC_SYSCONFDIR "/agentcell/harness.d"
 #define AC_SILENT_FILE AC_SYSCONFDIR "/agentcell/silent.conf"
