@@ -162,8 +162,49 @@ fuzz: $(fuzz_bin)
 			-artifact_prefix=$(B)/fuzz/ $(B)/fuzz/corpus/$$f tests/fuzz/corpus/$$f; \
 	done
 
+# --- Packages (Debian 12).  deps: to build, install, run and test; deps-full: what CI needs besides.
+packages := gcc make pkg-config libc6-dev libpam0g-dev libaudit-dev libauparse-dev libinih-dev libjson-c-dev \
+	libnftables-dev libseccomp-dev libcap-dev libzstd-dev libssl-dev libacl1-dev check libsubunit-dev \
+	sudo auditd nftables acl attr python3 iproute2 git passwd util-linux
+packages_full := spin frama-c-base why3 z3 cvc4 clang clang-tidy clang-format cppcheck shellcheck mandoc \
+	libclang-rt-14-dev libnss-systemd xfsprogs btrfs-progs tmux vim less bubblewrap firejail restic borgbackup \
+	rsync tinyproxy nodejs npm strace gdb
+apt := DEBIAN_FRONTEND=noninteractive apt-get
+deps:
+	$(apt) update && $(apt) install -y --no-install-recommends $(packages)
+deps-full: deps
+	$(apt) install -y --no-install-recommends $(packages_full)
+
+# --- Tests: tests/run says what each suite is, and counts.
+run_tests := B='$(abspath $(B))' AGENTCELL_BUILD='$(abspath $(B))' CC='$(CC)' tests/run
+check_bin := $(unit_bin) $(B)/unit/exhaust $(B)/unit/explore
+check-fast: $(check_bin)
+	$(run_tests) unit exhaust explore
+check: all $(check_bin) $(cell_bin)
+	$(run_tests) unit exhaust explore spec prove cell system attack
+demo: all
+	AGENTCELL_BUILD='$(abspath $(B))' tests/demo.sh
+asan:
+	$(MAKE) B=$(B)/asan SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' \
+		CFLAGS='-O1 -g' asan-run
+asan-run: $(unit_bin)
+	CK_FORK=no ASAN_OPTIONS=detect_leaks=1 $(run_tests) unit
+bench: all
+	AGENTCELL_BUILD='$(abspath $(B))' tests/bench/run
+lint:
+	B='$(abspath $(B))' CC='$(CC)' FLAGS="$(AC_CFLAGS)" tests/lint
+
+# --- Installing: conf/install.sh says in which order, and takes back what fails.
+directories := B='$(abspath $(B))' DESTDIR='$(DESTDIR)' prefix='$(prefix)' sysconfdir='$(sysconfdir)' \
+	libexecdir='$(libexecdir)' sbindir='$(sbindir)' bindir='$(bindir)' mandir='$(mandir)' pamdir='$(pamdir)' \
+	sudodir='$(sudodir)' unitdir='$(unitdir)'
+install: all
+	$(directories) conf/install.sh
+uninstall:
+	$(directories) conf/uninstall.sh
+
 clean:
 	rm -rf $(B)
 
-.PHONY: all clean fuzz exhaust explore spec spec-full prove spec-mutants spec-broken
+.PHONY: all clean deps deps-full check check-fast demo asan asan-run bench lint install uninstall fuzz exhaust explore spec spec-full prove spec-mutants spec-broken
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
