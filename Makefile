@@ -168,7 +168,7 @@ packages := gcc make pkg-config libc6-dev libpam0g-dev libaudit-dev libauparse-d
 	sudo auditd nftables acl attr python3 iproute2 git passwd util-linux
 packages_full := spin frama-c-base why3 z3 cvc4 clang clang-tidy clang-format cppcheck shellcheck mandoc \
 	libclang-rt-14-dev libnss-systemd xfsprogs btrfs-progs tmux vim less bubblewrap firejail restic borgbackup \
-	rsync tinyproxy nodejs npm strace gdb
+	rsync tinyproxy nodejs strace gdb
 apt := DEBIAN_FRONTEND=noninteractive apt-get
 deps:
 	$(apt) update && $(apt) install -y --no-install-recommends $(packages)
@@ -191,8 +191,9 @@ asan-run: $(unit_bin)
 	CK_FORK=no ASAN_OPTIONS=detect_leaks=1 $(run_tests) unit
 bench: all
 	AGENTCELL_BUILD='$(abspath $(B))' tests/bench/run
-lint:
-	B='$(abspath $(B))' CC='$(CC)' FLAGS="$(AC_CFLAGS)" tests/lint
+lint: $(B)/seccomp_filter.h
+	$(file >$(B)/flags,$(filter-out -ftrivial-auto-var-init=zero -Werror,$(AC_CFLAGS)) -DTEST_BUILD='"$(abspath $(B))"')
+	tests/lint $(B)/flags $(LINT)
 
 # --- Installing: conf/install.sh says in which order, and takes back what fails.
 directories := B='$(abspath $(B))' DESTDIR='$(DESTDIR)' prefix='$(prefix)' sysconfdir='$(sysconfdir)' \

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# shellcheck shell=sh disable=SC2034
 # What install.sh and uninstall.sh share.  Every change of the machine goes through put, drop or
 # directory, which first note how to take it back; a step that fails takes back all of them, newest
 # first.  Files are replaced by rename, so that sudo never sees a half of one.
@@ -143,10 +144,11 @@ step() { # function
 
 programs() { # mode source target
 	echo "0644 $B/agentcell_policy.so $sudodir/agentcell_policy.so"
+	echo "0644 $B/agentcell_switch.so $sudodir/agentcell_switch.so"
 	echo "0644 $B/pam_agentcell.so $pamdir/pam_agentcell.so"
 	echo "0755 $B/agentcell-launch $libexecdir/agentcell/agentcell-launch"
 	echo "0755 $B/agentcelld $sbindir/agentcelld"
-	echo "0755 $B/agentcell $bindir/agentcell"
+	echo "0755 $B/bin/agentcell $bindir/agentcell"
 	echo "0644 $top/conf/tmpfiles.conf $prefix/lib/tmpfiles.d/agentcell.conf"
 	echo "0644 $top/conf/sysusers.conf $prefix/lib/sysusers.d/agentcell.conf"
 	echo "0644 $top/conf/sudo.conf $prefix/share/doc/agentcell/sudo.conf"

@@ -28,7 +28,7 @@ make_role() {
 }
 
 make_directories() {
-	while read -r kind path mode owner group age; do
+	while read -r kind path mode owner group _; do
 		[ "$kind" = d ] || continue
 		directory "$path" "$mode" || return 1
 		chown "$owner:$(getent group "$group" >/dev/null && echo "$group" || echo root)" "$path"

@@ -49,7 +49,7 @@ remove_configuration() {
 
 remove_programs() {
 	programs >"$undo/list"
-	while read -r mode source target; do
+	while read -r _ _ target; do
 		drop "$target" || return 1
 	done <"$undo/list"
 }

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# shellcheck shell=sh disable=SC2034
 # A private copy of the machine for one test script.  Source it as the first thing:
 #
 #     . "$(dirname "$0")/../lib/sandbox.sh"

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# shellcheck shell=sh disable=SC2034
 # Test lines in TAP's form: ok/not ok, and `# SKIP`.  Source it; end the script with `finish`.
 #
 #     check 'name' command...       the command must succeed; its output is shown when it fails
