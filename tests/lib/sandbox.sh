@@ -9,7 +9,10 @@
 # must allow idmapped mounts), the source tree at /mnt/tree and what was built (AGENTCELL_BUILD, or
 # build/ of the tree) at /mnt/build.  Nothing of the machine is changed; every process that the
 # script leaves behind is killed through a cgroup of the test's own.
-# SANDBOX_NET=1 before sourcing adds a network namespace with a loopback only.
+# Set before sourcing:
+#     SANDBOX_NET=1     a network namespace with a loopback only
+#     SANDBOX_AUDIT=1   the test uses the kernel's audit rules and the nft table agentcell, which all
+#                       the machine shares: one test at a time, and put back as found
 
 set -u
 LC_ALL=C
@@ -29,6 +32,29 @@ sandbox_cgroup_root() {
 	done
 }
 
+# The kernel has one audit state and one nft table of ours for everybody.
+sandbox_audit_begin() {
+	exec 8>/tmp/agentcell-audit.lock && flock 8 || exit 1
+	sandbox_audit_enabled=$(auditctl -s | sed -n 's/^enabled //p')
+	auditctl -l >"$sandbox_work/rules"
+	if grep -q agentcell "$sandbox_work/rules" || nft list table inet agentcell >/dev/null 2>&1; then
+		echo "ok 1 - ${0##*/} # SKIP agentcell is in use on this machine"
+		exit 0
+	fi
+}
+
+sandbox_audit_end() {
+	auditctl -l | grep -vxF -f "$sandbox_work/rules" | sed -n 's/^-a /-d /p' |
+		while read -r sandbox_rule; do
+			# shellcheck disable=SC2086
+			auditctl $sandbox_rule >/dev/null
+		done
+	[ "$(auditctl -s | sed -n 's/^enabled //p')" = "$sandbox_audit_enabled" ] ||
+		auditctl -e "$sandbox_audit_enabled" >/dev/null
+	nft delete table inet agentcell 2>/dev/null
+	auditctl -l | cmp -s - "$sandbox_work/rules" || sandbox_say 'audit rules could not be put back'
+}
+
 # Outside: makes the work directory, runs the script again inside, clears up.
 sandbox_outside() {
 	if [ "$(id -u)" != 0 ]; then
@@ -43,6 +69,7 @@ sandbox_outside() {
 		"$sandbox_work/dev"
 	trap 'sandbox_kill' EXIT
 	trap 'exit 130' INT TERM HUP
+	[ -z "${SANDBOX_AUDIT-}" ] || sandbox_audit_begin
 	SANDBOX_WORK=$sandbox_work SANDBOX_CGROUP=$sandbox_cgroup \
 		unshare -m ${SANDBOX_NET:+-n} --propagation private -- /bin/sh "$0" "$@"
 	exit $?
@@ -59,6 +86,7 @@ sandbox_kill() {
 			sleep 0.2
 		done
 	fi
+	[ -z "${sandbox_audit_enabled-}" ] || sandbox_audit_end
 	rm -rf --one-file-system "$sandbox_work"
 	exit "$sandbox_status"
 }
