@@ -6,7 +6,8 @@
  *
  * Makes cgroup, mount namespace, view and cell file, starts the launcher as uid 70900, answers its
  * READY, and exits as the launcher did (128 + signal).  <project> is a directory of that uid.  A
- * fault breaks one thing that the launcher must notice (see faults[]).
+ * fault breaks one thing that the launcher must notice (see faults[]); `bare` leaves the launcher out,
+ * as a control: the same view and account, not confined.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +41,7 @@ static const char *const faults[] = { "no-cell", "loose-cell", "foreign-cell", "
 	"wrong-uid", "wrong-group", "capability", "outside-cwd", "stdin-directory", "stdin-closed",
 	"stdin-path", "stdin-inet", "stdin-netlink", "stdin-block", "stdin-device", "no-go",
 	"other-session", "refused", "hang-up", "no-cgroup", "wrong-command", "missing-command",
-	"not-a-socket", "open-excluded", "nested", "secret-fd", "quiet" };
+	"not-a-socket", "open-excluded", "nested", "secret-fd", "quiet", "bare" };
 static bool fault[AC_COUNT(faults)];
 
 static bool has(const char *name)
@@ -132,6 +133,8 @@ static void make_view(const char *project)
 	make("dev", 0755);
 	make_device("dev/null", 3);
 	make_device("dev/zero", 5);
+	make_device("dev/full", 7);
+	make_device("dev/random", 8);
 	make_device("dev/urandom", 9);
 	must(!mknod("dev/tty", S_IFCHR | 0666, makedev(5, 0)), "dev/tty");
 	make("dev/pts", 0755);
@@ -272,7 +275,10 @@ static void start(int launcher, int socket, int host_root, const char *project, 
 		arguments[3 + i] = command[i];
 	umask(022);
 	switch_account();
-	fexecve(launcher, arguments, environ);
+	if (has("bare"))
+		execv(command[0], command);
+	else
+		fexecve(launcher, arguments, environ);
 	perror("incell: launcher");
 	_exit(2);
 }
@@ -339,7 +345,8 @@ int main(int argc, char **argv)
 		start(launcher, pair[1], host_root, argv[2], argv + at + 1);
 	}
 	close(pair[1]);
-	listen_to(pair[0], child);
+	if (!has("bare"))
+		listen_to(pair[0], child);
 	must(waitpid(child, &status, 0) == child, "wait");
 	clean_up();
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

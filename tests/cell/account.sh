@@ -1,0 +1,134 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# Leases of uids, their names on the host, what a uid leaves behind; cgroups: limits, freeze, kill.
+# shellcheck source=tests/cell/tap.sh
+. "$(dirname "$0")/tap.sh"
+private -m -i
+
+work=$(mktemp -d)
+pids=
+cleanup() {
+	for pid in $pids; do kill -9 "$pid" 2>/dev/null; done
+	"$cellctl" cgroup kill aaaaaaaaaaaa 2>/dev/null
+	"$cellctl" cgroup remove aaaaaaaaaaaa 2>/dev/null
+	rm -rf "$work"
+}
+trap cleanup EXIT
+mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /dev/shm && mkdir -p /dev/mqueue || bail "no tmpfs"
+mount -t mqueue mqueue /dev/mqueue || bail "no mqueue"
+account() { "$cellctl" account "$@" 2>&1; }
+session() { mkdir -p "/run/agentcell/sessions/$1"; }
+
+# --- leases
+session aaaaaaaaaaaa && session bbbbbbbbbbbb && session cccccccccccc && session dddddddddddd
+chmod 755 /run/agentcell
+is "the first" "$(account lease aaaaaaaaaaaa 71000 71002)" 71000
+is "the next" "$(account lease bbbbbbbbbbbb 71000 71002)" 71001
+is "given back" "$(account release aaaaaaaaaaaa 71000)" ""
+is "a number is reused as late as possible" "$(account lease cccccccccccc 71000 71002)" 71002
+is "then from the start" "$(account lease aaaaaaaaaaaa 71000 71002)" 71000
+like "used up" "$(account lease dddddddddddd 71000 71002)" "every uid from 71000 to 71002 is in use"
+is "the lease names its session" "$(cat /run/agentcell/uids/71002)" cccccccccccc
+is "nobody else may look" "$(stat -c %a /run/agentcell/uids)" 700
+is "another session's lease is not given back" \
+	"$(account release bbbbbbbbbbbb 71002; cat /run/agentcell/uids/71002)" cccccccccccc
+setpriv --reuid 71000 --regid 71000 --clear-groups sleep 60 &
+pids="$pids $!" busy=$!
+while [ "$(account processes 71000)" != 1 ]; do :; done
+like "not while a process has it" "$(account release aaaaaaaaaaaa 71000)" "still has 1 process"
+rm /run/agentcell/uids/71000
+like "nor leased to another" "$(account lease dddddddddddd 71000 71002)" "in use"
+kill $busy && wait $busy 2>/dev/null
+is "afterwards it is" "$(account lease dddddddddddd 71000 71002)" 71000
+rmdir /run/agentcell/sessions/bbbbbbbbbbbb
+is "a lease whose session is gone is stale" "$(account lease aaaaaaaaaaaa 71000 71002)" 71001
+is "releasing twice is no error" "$(account release dddddddddddd 71000; account release dddddddddddd 71000)" ""
+account release aaaaaaaaaaaa 71001
+# Twenty at once: twenty numbers.
+for i in 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29; do
+	session "eeeeeeeeee$i"
+	account lease "eeeeeeeeee$i" 72000 72019 >"$work/lease$i" &
+	leasers="$leasers $!"
+done
+# shellcheck disable=SC2086
+wait $leasers
+is "twenty at once get twenty numbers" "$(cat "$work"/lease* | sort -u | wc -l)" 20
+is "no processes of a stranger" "$(account processes 72000)" 0
+
+# --- names on the host
+printf 'passwd: files\ngroup: files\n' >"$work/nsswitch"
+mount --bind "$work/nsswitch" /etc/nsswitch.conf
+is "nothing is published without nss-systemd" \
+	"$(account publish agentcell-aaaaaaaaaaaa 71000; ls /run/userdb 2>/dev/null)" ""
+printf 'passwd: files systemd # as shipped\ngroup: files systemd\n' >"$work/nsswitch"
+is "published" "$(account publish agentcell-aaaaaaaaaaaa 71000; cd /run/userdb && echo *)" \
+	"71000.group 71000.user agentcell-aaaaaaaaaaaa.group agentcell-aaaaaaaaaaaa.user"
+if ls /lib/*/libnss_systemd.so.2 /usr/lib*/libnss_systemd.so.2 >/dev/null 2>&1; then
+	is "getent finds it" "$(getent passwd 71000)" \
+		"agentcell-aaaaaaaaaaaa:x:71000:71000:agentcell session:/nonexistent:/usr/sbin/nologin"
+	is "by name, the group too" "$(getent group agentcell-aaaaaaaaaaaa)" \
+		"agentcell-aaaaaaaaaaaa:x:71000:"
+else
+	skip "getent" "no nss-systemd"
+fi
+is "publishing twice is no error" "$(umask 077; account publish agentcell-aaaaaaaaaaaa 71000
+	stat -c %a /run/userdb/agentcell-aaaaaaaaaaaa.user)" 644
+like "a name must be plain" "$(account publish ../../etc/x 71000)" "not plain"
+is "withdrawn" "$(account withdraw agentcell-aaaaaaaaaaaa 71000; ls /run/userdb)" ""
+is "withdrawing twice is no error" "$(account withdraw agentcell-aaaaaaaaaaaa 71000)" ""
+is "and nobody finds it" "$(getent passwd 71000)" ""
+umount /etc/nsswitch.conf
+
+# --- leftovers
+as() { setpriv --reuid 71000 --regid 71000 --clear-groups "$@"; }
+as ipcmk -M 4096 -S 2 -Q >/dev/null
+setpriv --reuid 71001 --regid 71001 --clear-groups ipcmk -M 4096 -S 2 -Q >/dev/null
+as sh -c 'mkdir -p /dev/shm/directory/below && touch /dev/shm/file /dev/shm/directory/below/file'
+ln -s /etc/passwd /dev/shm/link && touch /dev/shm/roots
+setpriv --reuid 71001 --regid 71001 --clear-groups touch /dev/shm/other
+as touch /dev/mqueue/probe
+objects() { ipcs -m -s -q | grep -c '^0x'; }
+is "six objects, one queue" "$(objects) $(ls /dev/mqueue)" "6 probe"
+is "removed" "$(account remove-ipc 71000)" ""
+is "the stranger keeps his" "$(objects)" 3
+is "files: only its own" "$(cd /dev && echo shm/* mqueue/*)" \
+	"shm/link shm/other shm/roots mqueue/*"
+is "the file behind a link is there" "$(test -s /etc/passwd && echo yes)" yes
+
+# --- cgroup
+cgroup() { "$cellctl" cgroup "$@" 2>&1; }
+like "made" "$(cgroup make aaaaaaaaaaaa)" "^limited [01]$"
+like "not twice" "$(cgroup make aaaaaaaaaaaa)" "File exists"
+path=$(cgroup path aaaaaaaaaaaa)
+is "it has a path" "$(test -f "$path/cgroup.procs" && echo yes)" yes
+is "empty" "$(cgroup populated aaaaaaaaaaaa)" 0
+like "no climbing names" "$(cgroup make ../../x)" "12 hex digits"
+setsid sh -c 'trap "" TERM; while :; do sleep 60; done' &
+pids="$pids $!" inside=$!
+is "entered" "$(cgroup enter aaaaaaaaaaaa $inside; cgroup has aaaaaaaaaaaa $inside)" 1
+is "and nobody else" "$(cgroup has aaaaaaaaaaaa $$)" 0
+is "populated" "$(cgroup populated aaaaaaaaaaaa)" 1
+like "not removed while populated" "$(cgroup remove aaaaaaaaaaaa)" "busy"
+is "frozen" "$(cgroup freeze aaaaaaaaaaaa; sed -n 's/^frozen //p' "$path/cgroup.events")" 1
+is "thawed" "$(cgroup thaw aaaaaaaaaaaa; sed -n 's/^frozen //p' "$path/cgroup.events")" 0
+# A fork bomb that ignores SIGTERM, frozen as the judge does it, then killed.
+"$cellctl" cgroup enter aaaaaaaaaaaa $inside
+(
+	"$cellctl" cgroup enter aaaaaaaaaaaa "$(exec sh -c 'echo $PPID')"
+	trap '' TERM
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		(while :; do sleep 0.02 & done) &
+		[ "$(wc -l <"$path/cgroup.procs")" -lt 150 ] || break
+	done
+	sleep 60
+) 2>/dev/null &
+pids="$pids $!"
+while [ "$(wc -l <"$path/cgroup.procs")" -lt 20 ]; do :; done
+is "frozen with a fork bomb in it" "$(cgroup freeze aaaaaaaaaaaa)" ""
+is "killed while frozen, empty when it says so" \
+	"$(cgroup kill aaaaaaaaaaaa; cgroup populated aaaaaaaaaaaa; wc -l <"$path/cgroup.procs")" "0
+0"
+is "removed" "$(cgroup remove aaaaaaaaaaaa; test -d "$path" || echo gone)" gone
+is "removing twice is no error" "$(cgroup remove aaaaaaaaaaaa)" ""
+like "opening what is gone" "$(cgroup populated aaaaaaaaaaaa)" "has no cgroup"
+finish
