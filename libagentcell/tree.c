@@ -273,6 +273,8 @@ int ac_tree_write(const struct ac_tree_side *to, const char *path, const void *b
 	ac_autoclose int fd = directory < 0 ? directory : make_temporary(to, directory);
 	int result = fd < 0 ? fd : ac_write_all(fd, bytes, length);
 
+	if (!result && fsync(fd) < 0)
+		result = -errno;
 	if (!result)
 		result = publish(to, directory, fd, name);
 	if (result && fd >= 0)

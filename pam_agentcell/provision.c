@@ -176,6 +176,8 @@ static int enter_and_arm(struct ac_provision *provision, struct ac_err *err)
 	struct ac_session *session = &provision->session;
 	int result = ac_view_enter(session->policy, session->addresses, err);
 
+	if (!result)
+		result = ac_home_open(&provision->home, session->policy, err);
 	if (!result) {
 		provision->is_started = true;
 		ac_journal_unlock(&session->journal);
@@ -217,6 +219,7 @@ int ac_provision_open(struct ac_provision *provision, pam_handle_t *pam, struct 
 
 	provision->pam = pam;
 	provision->mount_namespace_fd = provision->ipc_namespace_fd = provision->cwd_fd = -1;
+	provision->home = (struct ac_home)AC_HOME_NONE;
 	ac_session_init(session, &provision->config);
 	session->policy = calloc(1, sizeof *session->policy);
 	if (!session->policy)
@@ -269,6 +272,13 @@ static void show(struct ac_provision *provision, const struct ac_wire *message)
 		pam_error(provision->pam, "%s", message->text);
 }
 
+static void say(void *context, const char *text)
+{
+	struct ac_provision *provision = context;
+
+	pam_info(provision->pam, "%s", text);
+}
+
 void ac_provision_close(struct ac_provision *provision, pam_handle_t *pam, int status)
 {
 	struct ac_session *session = &provision->session;
@@ -290,6 +300,9 @@ void ac_provision_close(struct ac_provision *provision, pam_handle_t *pam, int s
 	} while (result == 0 && message.type == AC_WIRE_NOTICE);
 	if (result != 0 || message.type != AC_WIRE_ENDED)
 		end_alone(provision);
+	else
+		ac_home_bring_out(&provision->home, session->policy, (enum ac_cause)message.value,
+			say, provision);
 	provision->is_armed = false;
 }
 
@@ -302,6 +315,7 @@ void ac_provision_free(struct ac_provision *provision)
 	for (size_t i = 0; i < AC_COUNT(fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
+	ac_home_close(&provision->home);
 	/* The plugin's, not ours to close. */
 	session->journal = (struct ac_journal)AC_JOURNAL_CLOSED;
 	session->listener_fd = session->launcher_fd = session->cgroup_fd = -1;

@@ -149,7 +149,11 @@ static int build(struct ac_view *view, struct ac_err *err)
 	if (!result)
 		result = ac_view_synthetic(view, err);
 	if (!result)
+		result = ac_view_files(view, err);
+	if (!result)
 		result = ac_view_devices(view, err);
+	if (!result)
+		result = ac_view_home(view, err);
 	if (!result)
 		result = ac_view_declared(view, err);
 	if (!result)

@@ -16,6 +16,7 @@
 #include "command.h"
 #include "log.h"
 #include "plan.h"
+#include "plan_harness.h"
 #include "terms.h"
 #include "util.h"
 #include "wire.h"
@@ -179,6 +180,8 @@ static int prepare(struct ac_agent *agent, char *const sudoers_info[], struct ac
 	};
 	int result = ac_plan_make(&input, agent->session.policy, err);
 
+	if (!result)
+		result = ac_keys_take(&agent->session.policy->plan, &agent->harness, err);
 	if (!result)
 		result = greet_listener(agent, err);
 	if (!result)

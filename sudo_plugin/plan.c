@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "plan_harness.h"
 #include "plan_paths.h"
 #include "util.h"
 
@@ -241,7 +242,7 @@ int ac_plan_make(
 		result = fill_endpoints(input, policy, err);
 	if (!result)
 		fill_rest(input, session);
-	return result;
+	return result ? result : ac_plan_harness(input, session, err);
 }
 
 void ac_plan_name(struct ac_session_policy *session, const struct ac_config *config, uid_t uid)

@@ -43,6 +43,24 @@ static void put_size(struct out *out, const char *name, uint64_t bytes)
 		put(out, ", %s %llu MiB", name, (unsigned long long)(bytes >> 20));
 }
 
+/* What comes from the user and what outlives the session. */
+static void put_placements(struct out *out, const struct ac_placements *placements)
+{
+	char path[AC_PATH_MAX * 3];
+
+	for (unsigned i = 0; i < placements->count; i++) {
+		const struct ac_placement *placement = &placements->placement[i];
+		bool is_credential = placement->kind == AC_PLACE_CREDENTIAL;
+
+		if (!is_credential && placement->kind != AC_PLACE_KEEP)
+			continue;
+		ac_escape(path, sizeof path, placement->target, strlen(placement->target));
+		put(out, "  %-11s~/%s%s\n", is_credential ? "credential" : "kept", path,
+			is_credential ? " (a copy; brought back when it is renewed)"
+				      : " (for the next session here)");
+	}
+}
+
 size_t ac_terms_format(char *text, size_t size, const struct ac_session_policy *session)
 {
 	const struct ac_plan *plan = &session->plan;
@@ -57,6 +75,7 @@ size_t ac_terms_format(char *text, size_t size, const struct ac_session_policy *
 	put_paths(&out, "read-write", &policy->write_paths);
 	put_paths(&out, "read-only", &policy->read_paths);
 	put_paths(&out, "excluded", &policy->excluded_paths);
+	put_placements(&out, &policy->placements);
 	put(&out, "  %-11s%s\n", "network", policy->firewall_rule);
 	put(&out, "  %-11s%llu processes, %llu open files", "limits",
 		(unsigned long long)policy->limits.processes,
