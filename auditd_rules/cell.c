@@ -47,6 +47,7 @@ struct ac_cell *ac_cell_new(struct ac_guardian *guardian, const char *session_id
 
 	if (!cell)
 		return NULL;
+	cell->guardian = guardian;
 	(void)snprintf(cell->id, sizeof(cell->id), "%s", session_id);
 	ac_session_init(&cell->session, guardian->config);
 	cell->freeze_fd = cell->kill_fd = cell->sudo.fd = cell->launcher.fd = -1;
@@ -270,7 +271,7 @@ int ac_cell_arm(struct ac_guardian *guardian, struct ac_cell *cell, struct ac_er
 		return rc;
 	}
 	cell->session.life = record.life;
-	ac_cell_set_hooks(guardian, cell);
+	ac_cell_set_hooks(cell);
 	cell->owned = true;
 	return 0;
 }

@@ -22,6 +22,7 @@ struct ac_denial { /* one line of the report */
 
 struct ac_cell {
 	struct ac_cell *next;
+	struct ac_guardian *guardian;
 	struct ac_client *client; /* NULL: the connection is gone, or an adopted orphan */
 	struct ac_session session;
 	struct ac_judge judge;
@@ -78,7 +79,7 @@ int ac_cell_set_clock(struct ac_guardian *guardian, struct ac_cell *cell, uint64
 	struct ac_err *err);
 
 /* hooks.c: what the lifecycle asks of the listener. */
-void ac_cell_set_hooks(struct ac_guardian *guardian, struct ac_cell *cell);
+void ac_cell_set_hooks(struct ac_cell *cell);
 
 /* keeper.c: JSON log and audit records; all try three times. */
 int ac_keep_running(struct ac_guardian *guardian, struct ac_cell *cell, struct ac_err *err);

@@ -30,7 +30,7 @@ void ac_cell_end(struct ac_cell *cell, enum ac_life_event event, const char *why
 		return;
 	cell->asked = true;
 	cell->event = event;
-	(void)snprintf(cell->why, sizeof(cell->why), "%s", why);
+	(void)snprintf(cell->why, sizeof(cell->why), "%.159s", why);
 }
 
 /* All four uids of the process, as the kernel has them now. */

@@ -199,7 +199,8 @@ static void tick(struct ac_watch *watch, uint64_t *last)
 {
 	uint64_t now = now_ms(), missing;
 
-	watch->stream.beats++;
+	if (watch->pulse)
+		atomic_fetch_add(&watch->pulse->watch, 1);
 	if (now - *last < 1000)
 		return;
 	*last = now;
@@ -259,10 +260,12 @@ static int create_thread(struct ac_watch *watch, bool realtime)
 	return rc;
 }
 
-int ac_watch_start(struct ac_watch *watch, struct ac_err *err)
+int ac_watch_start(struct ac_watch *watch, struct ac_pulse *pulse, struct ac_err *err)
 {
-	int rc = create_thread(watch, true);
+	int rc;
 
+	watch->pulse = pulse;
+	rc = create_thread(watch, true);
 	if (rc == EPERM)
 		rc = create_thread(watch, false);
 	if (rc)

@@ -16,6 +16,7 @@
 
 #include "err.h"
 #include "judge.h"
+#include "warden.h"
 
 #define AC_WATCH_PROCESSES 64
 
@@ -58,18 +59,18 @@ struct ac_watched { /* a copy of what the hot thread knows of one session */
 
 struct ac_stream { /* the state of the source */
 	uint64_t records, overruns, missing, config_changes;
-	uint64_t beats; /* rounds of the hot thread */
 	bool closed; /* the source failed */
 };
 
 struct ac_watch;
 
-/* Serves uids first..last.  Memory is locked when locked is set; no thread runs yet. */
+/* Serves uids first..last; no thread runs yet. */
 struct ac_watch *ac_watch_create(uid_t first, uid_t last, struct ac_err *err);
 
 /* Takes over the descriptor of the stream (or changes it, after a loss). */
 void ac_watch_set_source(struct ac_watch *watch, int fd);
-int ac_watch_start(struct ac_watch *watch, struct ac_err *err);
+/* The pulse (may be NULL) gets one beat a round. */
+int ac_watch_start(struct ac_watch *watch, struct ac_pulse *pulse, struct ac_err *err);
 void ac_watch_destroy(struct ac_watch *watch); /* stops the thread; NULL is fine */
 
 int ac_watch_event_fd(const struct ac_watch *watch); /* readable: something is to be taken */

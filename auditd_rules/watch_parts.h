@@ -45,6 +45,7 @@ struct ac_pending { /* one event whose records are coming in */
 struct ac_watch {
 	pthread_mutex_t lock;
 	pthread_t thread;
+	struct ac_pulse *pulse;
 	bool running, stop, realtime;
 	int source_fd, event_fd, kick_fd;
 	uid_t first, last;

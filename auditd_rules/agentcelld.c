@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * agentcelld: the listener.  See agentcelld(8).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "guardian.h"
+#include "replay.h"
+
+static const char usage[] = "usage: agentcelld [-c config] [-n fd]\n"
+			    "       agentcelld --replay file --policy session-directory [--silent file]\n";
+
+struct options {
+	const char *config, *replay, *policy, *silent;
+	int ready_fd;
+};
+
+static int parse_fd(const char *text)
+{
+	char *end;
+	long fd = strtol(text, &end, 10);
+
+	return *text && !*end && fd > 2 && fd < 1024 ? (int)fd : -1;
+}
+
+/* Every option takes a value; false: not understood. */
+static bool parse(int argc, char **argv, struct options *options)
+{
+	for (int i = 1; i < argc; i += 2) {
+		const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+
+		if (!value)
+			return false;
+		if (!strcmp(argv[i], "-c"))
+			options->config = value;
+		else if (!strcmp(argv[i], "-n") && parse_fd(value) > 2)
+			options->ready_fd = parse_fd(value);
+		else if (!strcmp(argv[i], "--replay"))
+			options->replay = value;
+		else if (!strcmp(argv[i], "--policy"))
+			options->policy = value;
+		else if (!strcmp(argv[i], "--silent"))
+			options->silent = value;
+		else
+			return false;
+	}
+	return !options->replay == !options->policy;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = {AC_CONFIG_FILE, NULL, NULL, AC_SILENT_FILE, -1};
+
+	if (!parse(argc, argv, &options)) {
+		(void)fputs(usage, stderr);
+		return 2;
+	}
+	if (options.replay)
+		return ac_replay(options.replay, options.policy, options.silent);
+	if (geteuid() != 0) {
+		(void)fputs("agentcelld: must be started by root\n", stderr);
+		return 1;
+	}
+	if (options.ready_fd >= 0)
+		(void)fcntl(options.ready_fd, F_SETFD, FD_CLOEXEC);
+	openlog("agentcelld", LOG_PID | LOG_PERROR, LOG_AUTHPRIV);
+	return ac_guardian_run(options.config, options.ready_fd);
+}

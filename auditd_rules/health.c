@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Do we still see everything?  Once a second, and whenever the stream says that something changed.
+ *
+ * What we cannot see must not run: at the first doubt every cell is frozen.  Then up to three times,
+ * with growing pauses, the stream is opened anew, rules and state are set right, and a mark must come
+ * back; if it does, the cells go on, else their sessions end as lost.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+
+#include "cell.h"
+#include "names.h"
+
+#define ATTEMPTS 3
+#define MARK_MS 1000
+#define QUIET_RETRY_MS 5000
+
+static const unsigned pauses_ms[ATTEMPTS] = {0, 300, 1000};
+
+static void take_baseline(struct ac_guardian *guardian, const struct audit_status *status)
+{
+	struct ac_stream stream;
+
+	ac_watch_stream(guardian->watch, &stream);
+	guardian->health.overruns = stream.overruns;
+	guardian->health.missing = stream.missing;
+	guardian->health.config_changes = stream.config_changes;
+	guardian->health.lost_before = status->lost;
+}
+
+/* Everything that watching needs, from the start. */
+static int set_up(struct ac_guardian *guardian, struct ac_err *err)
+{
+	struct audit_status status;
+	int rc = ac_kernel_prepare(&guardian->kernel, guardian->config->enable_audit, err), fd;
+
+	if (!rc)
+		rc = ac_rules_load(&guardian->rules, &guardian->kernel, err);
+	if (rc)
+		return rc;
+	fd = ac_kernel_subscribe(err);
+	if (fd < 0)
+		return fd;
+	ac_watch_set_source(guardian->watch, fd);
+	rc = ac_guardian_sync(guardian, MARK_MS, err);
+	if (!rc)
+		rc = ac_kernel_status(&guardian->kernel, &status, err);
+	if (!rc)
+		take_baseline(guardian, &status);
+	return rc;
+}
+
+int ac_health_init(struct ac_guardian *guardian, struct ac_err *err)
+{
+	int rc = ac_kernel_open(&guardian->kernel, err);
+
+	if (!rc)
+		rc = ac_watch_start(guardian->watch, guardian->warden.pulse, err);
+	if (!rc)
+		rc = set_up(guardian, err);
+	return rc;
+}
+
+void ac_health_fini(struct ac_guardian *guardian)
+{
+	if (guardian->kernel.fd < 0)
+		return;
+	ac_rules_unload(&guardian->rules, &guardian->kernel);
+	ac_kernel_restore(&guardian->kernel);
+	ac_kernel_close(&guardian->kernel);
+}
+
+static const char *find_wrong(struct ac_guardian *guardian)
+{
+	struct ac_health *health = &guardian->health;
+	struct audit_status status;
+	struct ac_stream stream;
+	const char *wrong;
+	int missing;
+
+	ac_watch_stream(guardian->watch, &stream);
+	if (stream.closed)
+		return "the audit stream was closed";
+	if (stream.overruns != health->overruns)
+		return "the audit stream overran its buffer";
+	if (stream.missing != health->missing)
+		return "records are missing from the audit stream";
+	if (ac_kernel_status(&guardian->kernel, &status, NULL))
+		return "the kernel does not tell the state of auditing";
+	wrong = ac_kernel_wrong(&status, health->lost_before);
+	if (wrong)
+		return wrong;
+	health->lost_before = status.lost;
+	missing = ac_rules_missing(&guardian->rules, &guardian->kernel, NULL);
+	if (missing)
+		return missing < 0 ? "the kernel does not tell its audit rules"
+				   : "audit rules were removed";
+	health->config_changes = stream.config_changes;
+	return NULL;
+}
+
+static void freeze_all(struct ac_guardian *guardian)
+{
+	for (struct ac_cell *cell = guardian->cells; cell; cell = cell->next)
+		ac_cell_freeze(guardian, cell);
+}
+
+static void keep(struct ac_guardian *guardian, const char *reason, const char *outcome)
+{
+	struct ac_err err;
+
+	syslog(LOG_ALERT, "%s: %s", reason, outcome);
+	if (ac_keep_lost(guardian, "", reason, outcome, &err))
+		syslog(LOG_ALERT, "%s", err.text);
+}
+
+static void give_up(struct ac_guardian *guardian)
+{
+	keep(guardian, guardian->health.wrong, "every session ends");
+	for (struct ac_cell *cell = guardian->cells; cell; cell = cell->next)
+		ac_cell_end(cell, AC_EVENT_LOST, guardian->health.wrong);
+}
+
+static void try_again(struct ac_guardian *guardian)
+{
+	struct ac_health *health = &guardian->health;
+	const char *wrong = health->wrong;
+	struct ac_err err = {0};
+
+	if (ac_now_ms() < health->next_try_ms)
+		return;
+	health->attempts++;
+	if (!set_up(guardian, &err)) {
+		health->wrong = NULL;
+		health->attempts = 0;
+		keep(guardian, wrong, "watching again");
+		freeze_all(guardian); /* as each one's own state wants it */
+		return;
+	}
+	syslog(LOG_ERR, "%s", err.text);
+	if (health->attempts == ATTEMPTS)
+		give_up(guardian);
+	health->next_try_ms = ac_now_ms() +
+		(health->attempts < ATTEMPTS ? pauses_ms[health->attempts] : QUIET_RETRY_MS);
+}
+
+void ac_health_check(struct ac_guardian *guardian)
+{
+	struct ac_health *health = &guardian->health;
+	uint64_t killed = atomic_load(&guardian->warden.pulse->killed);
+
+	if (killed != guardian->killed_by_warden) {
+		guardian->killed_by_warden = killed;
+		keep(guardian, "the listener stood still", "the warden has killed every cell");
+		for (struct ac_cell *cell = guardian->cells; cell; cell = cell->next)
+			ac_cell_end(cell, AC_EVENT_LOST, "the listener stood still");
+	}
+	if (!health->wrong) {
+		health->wrong = find_wrong(guardian);
+		if (!health->wrong)
+			return;
+		freeze_all(guardian);
+		keep(guardian, health->wrong, "every cell is frozen");
+		health->attempts = 0;
+		health->next_try_ms = 0;
+	}
+	try_again(guardian);
+}
