@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: ISC */
+/* What the PAM module calls: make the backup of a session, and finish with it. */
+#include "backup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backup_child.h"
+#include "backup_make.h"
+#include "backup_prune.h"
+#include "lifecycle.h"
+#include "util.h"
+
+static int make_work(int store_fd, const struct ac_backup_request *request, void *context,
+	struct ac_backup_totals *totals, struct ac_err *err)
+{
+	(void)context;
+	return ac_make(store_fd, request, AC_MAKE_LIVE, totals, NULL, err);
+}
+
+int ac_backup_make(const struct ac_backup_request *request, struct ac_backup_totals *totals,
+	struct ac_err *err)
+{
+	return ac_backup_as_user(request, make_work, NULL, totals, err);
+}
+
+struct finish {
+	unsigned cause;
+	const struct ac_config *config;
+};
+
+static int finish_work(int store_fd, const struct ac_backup_request *request, void *context,
+	struct ac_backup_totals *totals, struct ac_err *err)
+{
+	const struct finish *finish = context;
+	const char *cause = ac_cause_name(finish->cause);
+	char text[64];
+
+	(void)totals;
+	if (!cause || !ac_store_id_is_valid(request->backup_id))
+		return ac_fail(err, EINVAL, "finish backup %s: unknown cause %u",
+			request->backup_id, finish->cause);
+	snprintf(text, sizeof text, "ended %s\n", cause);
+	int result = ac_store_state_set(store_fd, request->backup_id, text, err);
+
+	if (result)
+		return result;
+	struct ac_prune_limits limits = { .keep_clean = finish->config->keep_clean,
+		.keep_escape = finish->config->keep_escape,
+		.max_age_s = finish->config->max_age_s,
+		.max_bytes = finish->config->max_bytes,
+		.protected_id = finish->cause > AC_CAUSE_CLEAN ? request->backup_id : NULL };
+
+	return ac_prune(store_fd, &limits, NULL, err);
+}
+
+int ac_backup_finish(const struct ac_backup_request *request, unsigned cause,
+	const struct ac_config *config, struct ac_err *err)
+{
+	struct finish finish = { .cause = cause, .config = config };
+	struct ac_backup_totals totals;
+
+	return ac_backup_as_user(request, finish_work, &finish, &totals, err);
+}

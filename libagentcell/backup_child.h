@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Root's side of a backup: a child that is the user for good does everything, root only waits.
+ *
+ * The store is the user's own directory, so root trusts nothing in it: it makes the directory,
+ * opens it, checks who owns it, and never again looks inside.
+ */
+#ifndef AC_BACKUP_CHILD_H
+#define AC_BACKUP_CHILD_H
+
+#include "backup.h"
+
+/* In the child: does the work as the user.  Fills totals or err. */
+typedef int ac_backup_work(int store_fd, const struct ac_backup_request *request, void *context,
+	struct ac_backup_totals *totals, struct ac_err *err);
+
+/* Forks, drops, runs work, waits.  Progress that work reports through request->progress is passed
+ * on to the caller's. */
+int ac_backup_as_user(const struct ac_backup_request *request, ac_backup_work *work, void *context,
+	struct ac_backup_totals *totals, struct ac_err *err);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: ISC */
+/* Making one backup in an open store, with the caller's own credentials, in this process. */
+#ifndef AC_BACKUP_MAKE_H
+#define AC_BACKUP_MAKE_H
+
+#include "backup.h"
+#include "backup_walk.h"
+
+enum ac_make_state {
+	AC_MAKE_LIVE, /* for a session: marked live until ac_backup_finish */
+	AC_MAKE_KEPT /* by hand, or before a restore */
+};
+
+/* What a backup needs to know about the one before. */
+struct ac_before {
+	struct ac_manifest *manifests; /* loaded, owned */
+	unsigned count;
+};
+
+/* Makes the backup and, when manifest is not NULL, hands over what it holds (ac_manifest_fini;
+ * places are in the order of the store's packs as given by manifest->packs). */
+int ac_make(int store_fd, const struct ac_backup_request *request, enum ac_make_state state,
+	struct ac_backup_totals *totals, struct ac_manifest *manifest, struct ac_err *err);
+
+/* Looks at the same trees without storing anything, compared with one backup: content that is
+ * unchanged since then is not read. */
+int ac_make_look(const struct ac_manifest *since, const struct ac_strings *exclude,
+	struct ac_manifest *manifest, struct ac_err *err);
+
+/* For each root the newest backup that has it: fills previous and previous_entry. */
+int ac_before_find(struct ac_before *before, int store_fd, struct ac_walk_root *roots,
+	unsigned count, struct ac_err *err);
+void ac_before_fini(struct ac_before *before);
+
+/* The entry of a root by its path, or NULL. */
+const struct ac_entry *ac_manifest_root(const struct ac_manifest *manifest, const char *path);
+
+/* The JSON object of the META section.  Returns a heap block, or NULL. */
+char *ac_make_meta(const struct ac_backup_request *request, const struct ac_manifest *manifest,
+	const struct ac_backup_totals *totals, const struct ac_walk_notes *notes);
+
+/* 20261130T044712Z-<session id or 12 random hex digits> for a moment. */
+int ac_make_id(char id[AC_BACKUP_ID_SIZE], struct ac_err *err);
+
+#endif

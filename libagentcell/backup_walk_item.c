@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: ISC */
+/* One name in a directory that is being walked: what it is, and which way it is written down. */
+#include "backup_walk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOOKS 8 /* how often a name may turn into something else before the walk gives up on it */
+#define TARGET_MAX 4096 /* PATH_MAX: no symlink is longer */
+
+static int stat_name(struct ac_item *item)
+{
+	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
+
+	return statx(item->directory_fd, item->name, flags, AC_STATX_MASK, &item->st) < 0 ? -errno :
+											    0;
+}
+
+/* A symlink, fifo, socket or device: nothing to open. */
+static int note_other(
+	struct ac_walker *walker, const struct ac_item *item, const struct ac_entry *previous)
+{
+	char target[TARGET_MAX + 1], path[64 + NAME_MAX];
+	size_t offset;
+	int result = ac_walk_unchanged(walker, item, previous);
+
+	atomic_fetch_add_explicit(&walker->walk->others, 1, memory_order_relaxed);
+	if (result)
+		return result < 0 ? ac_walk_fail(walker->walk, -result, item->node, item->name,
+					    "note") :
+				    0;
+	if (!S_ISLNK(item->st.stx_mode)) {
+		result = ac_walk_note(walker, item, 0, &offset);
+		/* There is no listxattrat; by its directory's descriptor it is as good. */
+		snprintf(path, sizeof path, "/proc/self/fd/%d/%s", item->directory_fd, item->name);
+		if (!result)
+			result = ac_walk_xattrs(walker, offset, -1, path);
+		return result;
+	}
+	ssize_t length = readlinkat(item->directory_fd, item->name, target, sizeof target);
+
+	if (length <= 0)
+		return errno == ENOENT ? AC_ITEM_GONE : AC_ITEM_OTHER;
+	result = ac_walk_note(walker, item, 0, &offset);
+	if (!result &&
+		ac_shard_side(&walker->shard, offset, AC_SIDE_TARGET, target, (size_t)length, NULL,
+			0))
+		result = ac_walk_fail(walker->walk, ENOMEM, item->node, item->name, "note");
+	return result;
+}
+
+int ac_walk_child(struct ac_walker *walker, struct ac_item *item, const struct ac_entry *previous,
+	struct ac_node **children)
+{
+	struct ac_walk *walk = walker->walk;
+	struct ac_node *child =
+		ac_node_new(&walk->cache, item->node, item->name, strlen(item->name));
+	size_t offset;
+
+	if (!child)
+		return ac_walk_fail(walk, ENOMEM, item->node, item->name, "note");
+	child->number = atomic_fetch_add(&walk->directory_count, 1);
+	if (previous && previous->type == AC_ENTRY_DIRECTORY)
+		child->previous = previous->first;
+	child->is_excluded = item->node->is_excluded ||
+		(walk->request->exclude &&
+			ac_walk_is_excluded(walk, item->node, item->name));
+	memset(&item->st, 0, sizeof item->st); /* its own "." entry says it all */
+	item->st.stx_mode = S_IFDIR;
+	int result = ac_walk_note(walker, item, 0, &offset);
+
+	((struct ac_entry *)(void *)(walker->shard.entries + offset))->first = child->number;
+	child->next = *children;
+	*children = child;
+	return result;
+}
+
+static int look_once(struct ac_walker *walker, struct ac_item *item, unsigned char type,
+	const struct ac_entry *previous, struct ac_node **children)
+{
+	struct ac_walk *walk = walker->walk;
+	size_t offset;
+
+	if (type == DT_DIR)
+		return ac_walk_child(walker, item, previous, children);
+	int result = stat_name(item);
+
+	if (result == -ENOENT)
+		return AC_ITEM_GONE;
+	if (result == -EACCES) { /* a directory that may be listed and not searched */
+		memset(&item->st, 0, sizeof item->st);
+		item->st.stx_mode = S_IFREG;
+		ac_walk_unreadable(walk, item->node, item->name);
+		return ac_walk_note(walker, item, AC_ENTRY_UNREADABLE, &offset);
+	}
+	if (result)
+		return ac_walk_fail(walk, -result, item->node, item->name, "stat");
+	if (S_ISDIR(item->st.stx_mode))
+		return ac_walk_child(walker, item, previous, children);
+	if (item->st.stx_mnt_id != item->node->root->mount_id) {
+		ac_walk_unreadable(walk, item->node, item->name);
+		return ac_walk_note(walker, item, AC_ENTRY_MOUNT, &offset);
+	}
+	if (item->node->is_excluded ||
+		(walk->request->exclude && ac_walk_is_excluded(walk, item->node, item->name)))
+		return ac_walk_note(walker, item, AC_ENTRY_EXCLUDED, &offset);
+	if (!S_ISREG(item->st.stx_mode))
+		return note_other(walker, item, previous);
+	atomic_fetch_add_explicit(&walk->bytes, item->st.stx_size, memory_order_relaxed);
+	atomic_fetch_add_explicit(&walk->files, 1, memory_order_relaxed);
+	result = ac_walk_unchanged(walker, item, previous);
+	if (result < 0)
+		return ac_walk_fail(walk, -result, item->node, item->name, "note");
+	return result ? AC_ITEM_WRITTEN : ac_walk_file(walker, item);
+}
+
+int ac_walk_item(struct ac_walker *walker, struct ac_item *item, unsigned char type,
+	struct ac_previous *previous, struct ac_node **children)
+{
+	const struct ac_entry *before =
+		ac_previous_find(previous, item->label, item->label_length);
+
+	for (unsigned i = 0; i < LOOKS; i++) {
+		int result = look_once(walker, item, type, before, children);
+
+		if (result != AC_ITEM_OTHER)
+			return result;
+		type = DT_UNKNOWN; /* look what it is now */
+	}
+	return ac_walk_fail(walker->walk, EBUSY, item->node, item->name,
+		"it keeps turning into something else:");
+}
