@@ -179,6 +179,7 @@ int ac_view_enter(const struct ac_session_policy *session, const struct ac_addre
 	const struct ac_plan *plan = &session->plan;
 	const struct ac_policy *policy = &session->policy;
 	struct ac_view view = { session, addresses, -1, -1, -1, -1 };
+	mode_t mask = umask(0); /* modes in the view are meant as they are written */
 	int result;
 
 	view.idmap_fd = ac_idmap_open(
@@ -186,8 +187,12 @@ int ac_view_enter(const struct ac_session_policy *session, const struct ac_addre
 	result = view.idmap_fd < 0 ? view.idmap_fd : unshare_all(err);
 	if (!result)
 		result = attach_root(&view, err);
-	if (!result)
+	if (!result) {
+		mode_t before = umask(022); /* what is laid out is for the session to pass through */
+
 		result = build(&view, err);
+		umask(before);
+	}
 	if (!result)
 		result = go_to_cwd(session, err);
 	const int fds[] = { view.root_fd, view.idmap_fd, view.hidden_directory_fd,
@@ -196,5 +201,6 @@ int ac_view_enter(const struct ac_session_policy *session, const struct ac_addre
 	for (size_t i = 0; i < AC_COUNT(fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
+	umask(mask);
 	return result;
 }
