@@ -105,8 +105,9 @@ static int walk(const char *path, mode_t mode, struct ac_err *err)
 			next = open_component(fd, name);
 		}
 		if (next < 0)
-			return ac_fail_errno(err, next == -ELOOP ? ELOOP : -next,
-				"open directory %s of %s (symlinks are not followed)", name, path);
+			return ac_fail_errno(err, -next, "open directory %s%s", path,
+				next == -ENOTDIR || next == -ELOOP ? " (symlinks are not followed)"
+								   : "");
 		close(fd);
 		fd = next;
 		rc = judge_directory(fd, !next_name, path, err);
