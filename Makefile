@@ -133,6 +133,12 @@ $(B)/cell/%: $(B)/tests/cell/%.o $(B)/libagentcell.a
 	@mkdir -p $(@D)
 	$(CC) $(AC_LDFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(lib_libs) $(launcher_libs)
 
+# Programs of the root tests in tests/audit.
+audit_bin := $(patsubst tests/audit/%.c,$(B)/audit/%,$(wildcard tests/audit/*.c))
+$(B)/audit/%: $(B)/tests/audit/%.o $(B)/libagentcell.a
+	@mkdir -p $(@D)
+	$(CC) $(AC_LDFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(lib_libs)
+
 # The plugin's own test loads the built plugin between two scripted sides.
 $(B)/fake/sudoers.so: tests/unit/fake_sudoers.c
 	@mkdir -p $(@D)
@@ -186,8 +192,8 @@ demo check check-fast: deps
 	$(MAKE) $@-now
 check-fast-now: $(check_bin)
 	$(run_tests) unit exhaust explore
-check-now: all $(check_bin) $(cell_bin)
-	$(run_tests) unit exhaust explore spec prove cell system attack
+check-now: all $(check_bin) $(cell_bin) $(audit_bin)
+	$(run_tests) unit exhaust explore spec prove cell audit system attack
 demo-now: all
 	AGENTCELL_BUILD='$(abspath $(B))' tests/demo.sh
 asan:

@@ -11,7 +11,7 @@ static int adopt_one(void *context, const char *session_id)
 {
 	struct ac_guardian *guardian = context;
 	struct ac_cell *cell;
-	struct ac_err err = {0};
+	struct ac_err err = { 0 };
 
 	if (ac_cell_find(guardian, session_id))
 		return 0;

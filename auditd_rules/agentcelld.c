@@ -13,8 +13,9 @@
 #include "guardian.h"
 #include "replay.h"
 
-static const char usage[] = "usage: agentcelld [-c config] [-n fd]\n"
-			    "       agentcelld --replay file --policy session-directory [--silent file]\n";
+static const char usage[] =
+	"usage: agentcelld [-c config] [-n fd]\n"
+	"       agentcelld --replay file --policy session-directory [--silent file]\n";
 
 struct options {
 	const char *config, *replay, *policy, *silent;
@@ -55,7 +56,7 @@ static bool parse(int argc, char **argv, struct options *options)
 
 int main(int argc, char **argv)
 {
-	struct options options = {AC_CONFIG_FILE, NULL, NULL, AC_SILENT_FILE, -1};
+	struct options options = { AC_CONFIG_FILE, NULL, NULL, AC_SILENT_FILE, -1 };
 
 	if (!parse(argc, argv, &options)) {
 		(void)fputs(usage, stderr);

@@ -41,8 +41,8 @@ static bool confine(void)
 	long ruleset = syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
 
 	return ruleset >= 0 && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
-		!syscall(SYS_landlock_restrict_self, (int)ruleset,
-			LOG_NEW_EXEC_ON | LOG_SUBDOMAINS_OFF);
+	       !syscall(SYS_landlock_restrict_self, (int)ruleset,
+		       LOG_NEW_EXEC_ON | LOG_SUBDOMAINS_OFF);
 }
 
 static int fly(uid_t uid, gid_t gid)

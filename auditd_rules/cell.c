@@ -98,8 +98,8 @@ static void sudo_ready(struct ac_guardian *guardian, struct ac_source *source)
 
 static void launcher_ready(struct ac_guardian *guardian, struct ac_source *source)
 {
-	struct ac_cell *cell =
-		(struct ac_cell *)((char *)source - offsetof(struct ac_cell, launcher));
+	struct ac_cell *cell = (struct ac_cell *)((char *)source -
+						  offsetof(struct ac_cell, launcher));
 	struct ac_wire message;
 	struct ac_err err;
 	pid_t pid;
@@ -116,8 +116,8 @@ static void launcher_ready(struct ac_guardian *guardian, struct ac_source *sourc
 
 static void clock_ready(struct ac_guardian *guardian, struct ac_source *source)
 {
-	struct ac_cell *cell =
-		(struct ac_cell *)((char *)source - offsetof(struct ac_cell, wall_clock));
+	struct ac_cell *cell = (struct ac_cell *)((char *)source -
+						  offsetof(struct ac_cell, wall_clock));
 
 	(void)guardian;
 	ac_source_close(source);
@@ -127,10 +127,10 @@ static void clock_ready(struct ac_guardian *guardian, struct ac_source *source)
 		ac_cell_end(cell, AC_EVENT_LOST, "the launcher did not come within 10 s");
 }
 
-int ac_cell_set_clock(struct ac_guardian *guardian, struct ac_cell *cell, uint64_t seconds,
-	struct ac_err *err)
+int ac_cell_set_clock(
+	struct ac_guardian *guardian, struct ac_cell *cell, uint64_t seconds, struct ac_err *err)
 {
-	struct itimerspec once = {.it_value = {.tv_sec = (time_t)seconds}};
+	struct itimerspec once = { .it_value = { .tv_sec = (time_t)seconds } };
 	int fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 
 	ac_source_close(&cell->wall_clock);
@@ -166,9 +166,10 @@ static int make_judge(struct ac_guardian *guardian, struct ac_cell *cell, struct
 	rc = ac_firewall_resolve(&policy->policy, cell->addresses, err);
 	if (!rc)
 		rc = ac_harness_pick(AC_HARNESS_DIRECTORY, policy->plan.harness,
-			policy->plan.command, guardian->config->default_harness, cell->harness, err);
-	cell->judge = (struct ac_judge){
-		policy, guardian->silent, cell->addresses, &cell->harness->tolerated};
+			policy->plan.command, guardian->config->default_harness, cell->harness,
+			err);
+	cell->judge = (struct ac_judge){ policy, guardian->silent, cell->addresses,
+		&cell->harness->tolerated };
 	return rc;
 }
 
@@ -191,8 +192,9 @@ static int fly_canary(struct ac_guardian *guardian, struct ac_cell *cell, struct
 	if ((guardian->watched.canary & wanted) == wanted)
 		return 0;
 	return ac_fail(err, ENODATA, "the canary of session %s was refused, but %s: %s", cell->id,
-		guardian->watched.canary & AC_CANARY_RULE ? "Landlock's record did not arrive"
-							  : "the audit rule's record did not arrive",
+		guardian->watched.canary & AC_CANARY_RULE
+			? "Landlock's record did not arrive"
+			: "the audit rule's record did not arrive",
 		"look for 'never' or 'exclude' rules of the site (auditctl -l)");
 }
 

@@ -68,15 +68,15 @@ void ac_cells_settle(struct ac_guardian *guardian);
 void ac_cell_ready(struct ac_guardian *guardian, struct ac_cell *cell, pid_t pid);
 
 void ac_cell_second(struct ac_guardian *guardian, struct ac_cell *cell);
-void ac_cell_denied(struct ac_guardian *guardian, struct ac_cell *cell,
-	const struct ac_report *report);
+void ac_cell_denied(
+	struct ac_guardian *guardian, struct ac_cell *cell, const struct ac_report *report);
 /* Frozen while sudo is stopped or the stream is lost. */
 void ac_cell_freeze(struct ac_guardian *guardian, struct ac_cell *cell);
 
 struct ac_cell *ac_cell_new(struct ac_guardian *guardian, const char *session_id);
 void ac_cell_free(struct ac_guardian *guardian, struct ac_cell *cell);
-int ac_cell_set_clock(struct ac_guardian *guardian, struct ac_cell *cell, uint64_t seconds,
-	struct ac_err *err);
+int ac_cell_set_clock(
+	struct ac_guardian *guardian, struct ac_cell *cell, uint64_t seconds, struct ac_err *err);
 
 /* hooks.c: what the lifecycle asks of the listener. */
 void ac_cell_set_hooks(struct ac_cell *cell);
@@ -94,8 +94,8 @@ int ac_keep_lost(struct ac_guardian *guardian, const char *session_id, const cha
 	const char *outcome, struct ac_err *err);
 
 /* report.c: what the person gets to read; several lines. */
-void ac_cell_report(const struct ac_cell *cell, const struct ac_watched *watched, char *text,
-	size_t size);
+void ac_cell_report(
+	const struct ac_cell *cell, const struct ac_watched *watched, char *text, size_t size);
 
 /* lead.c: where a refused name leads, by the cell's own root; absolute and canonical. */
 int ac_lead(const struct ac_report *report, char path[AC_PATH_MAX]);

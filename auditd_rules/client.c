@@ -111,7 +111,7 @@ static int hello(
 static int register_session(struct ac_guardian *guardian, struct ac_client *client,
 	const struct ac_wire *message, int fds[AC_WIRE_FDS_MAX], unsigned fd_count)
 {
-	struct ac_err err = {0};
+	struct ac_err err = { 0 };
 	const char *wrong = NULL;
 	pid_t pid;
 
@@ -136,10 +136,10 @@ static int register_session(struct ac_guardian *guardian, struct ac_client *clie
 	return say(client, AC_WIRE_REGISTERED, message->session_id, 0, "");
 }
 
-static int arm(struct ac_guardian *guardian, struct ac_client *client,
-	const struct ac_wire *message)
+static int arm(
+	struct ac_guardian *guardian, struct ac_client *client, const struct ac_wire *message)
 {
-	struct ac_err err = {0};
+	struct ac_err err = { 0 };
 
 	if (!client->cell || strcmp(client->cell->id, message->session_id))
 		return refuse(client, message, "this connection has not registered that session");
@@ -160,7 +160,7 @@ static int exited(struct ac_client *client, const struct ac_wire *message)
 static bool may_see(const struct ac_client *client, const struct ac_cell *cell)
 {
 	return client->uid == 0 ||
-		(cell->session.policy && cell->session.policy->plan.user_uid == client->uid);
+	       (cell->session.policy && cell->session.policy->plan.user_uid == client->uid);
 }
 
 static void add_string(json_object *object, const char *name, const char *value)
@@ -264,7 +264,7 @@ static int handle(struct ac_guardian *guardian, struct ac_client *client,
 static void client_ready(struct ac_guardian *guardian, struct ac_source *source)
 {
 	struct ac_client *client = client_of(source);
-	int fds[AC_WIRE_FDS_MAX] = {-1, -1};
+	int fds[AC_WIRE_FDS_MAX] = { -1, -1 };
 	unsigned fd_count = 0;
 	struct ac_wire message;
 
@@ -330,7 +330,7 @@ static int clear_path(struct ac_err *err)
 
 int ac_client_listen(struct ac_guardian *guardian, struct ac_err *err)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = AC_SOCKET};
+	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = AC_SOCKET };
 	int fd, rc = clear_path(err);
 
 	if (rc)

@@ -86,7 +86,7 @@ static const struct target packet_fields[] = {
 	AT(DECIMAL, "dport", packet_port),
 };
 
-static const struct target cwd_fields[] = {AT(TEXT, "cwd", cwd)};
+static const struct target cwd_fields[] = { AT(TEXT, "cwd", cwd) };
 
 static const struct {
 	int type;
@@ -94,14 +94,14 @@ static const struct {
 	unsigned count;
 	const struct target *fields;
 } record_types[] = {
-	{AC_RECORD_SYSCALL, AC_SEEN_SYSCALL, AC_COUNT(syscall_fields), syscall_fields},
-	{AC_RECORD_CWD, AC_SEEN_CWD, AC_COUNT(cwd_fields), cwd_fields},
-	{AC_RECORD_OBJ_PID, AC_SEEN_OBJECT, AC_COUNT(object_fields), object_fields},
-	{AC_RECORD_SECCOMP, AC_SEEN_SECCOMP, AC_COUNT(seccomp_fields), seccomp_fields},
-	{AC_RECORD_NETFILTER_PKT, AC_SEEN_PACKET, AC_COUNT(packet_fields), packet_fields},
-	{AC_RECORD_LANDLOCK_ACCESS, AC_SEEN_LANDLOCK, AC_COUNT(landlock_fields), landlock_fields},
-	{AC_RECORD_LANDLOCK_DOMAIN, AC_SEEN_DOMAIN, AC_COUNT(domain_fields), domain_fields},
-	{AC_RECORD_EOE, AC_SEEN_END, 0, NULL},
+	{ AC_RECORD_SYSCALL, AC_SEEN_SYSCALL, AC_COUNT(syscall_fields), syscall_fields },
+	{ AC_RECORD_CWD, AC_SEEN_CWD, AC_COUNT(cwd_fields), cwd_fields },
+	{ AC_RECORD_OBJ_PID, AC_SEEN_OBJECT, AC_COUNT(object_fields), object_fields },
+	{ AC_RECORD_SECCOMP, AC_SEEN_SECCOMP, AC_COUNT(seccomp_fields), seccomp_fields },
+	{ AC_RECORD_NETFILTER_PKT, AC_SEEN_PACKET, AC_COUNT(packet_fields), packet_fields },
+	{ AC_RECORD_LANDLOCK_ACCESS, AC_SEEN_LANDLOCK, AC_COUNT(landlock_fields), landlock_fields },
+	{ AC_RECORD_LANDLOCK_DOMAIN, AC_SEEN_DOMAIN, AC_COUNT(domain_fields), domain_fields },
+	{ AC_RECORD_EOE, AC_SEEN_END, 0, NULL },
 };
 
 static bool parse_value(enum target_kind kind, struct ac_span span, uint64_t *value)
@@ -162,8 +162,8 @@ static void parse_device(struct ac_span span, struct ac_event_path *path)
 	if (!colon)
 		return;
 	left = (size_t)(colon - span.text);
-	if (!ac_span_hex((struct ac_span){span.text, left}, &major) ||
-		!ac_span_hex((struct ac_span){colon + 1, span.length - left - 1}, &minor))
+	if (!ac_span_hex((struct ac_span){ span.text, left }, &major) ||
+		!ac_span_hex((struct ac_span){ colon + 1, span.length - left - 1 }, &minor))
 		return;
 	path->major = (uint32_t)major;
 	path->minor = (uint32_t)minor;
@@ -262,7 +262,7 @@ static void after_fields(struct ac_event *event, const struct ac_record *record)
 
 	if (record->type == AC_RECORD_LANDLOCK_DOMAIN)
 		event->domain_ended = ac_record_find(record, "status", &field) &&
-			ac_span_is(field.value, "deallocated");
+				      ac_span_is(field.value, "deallocated");
 	if (record->type == AC_RECORD_CWD && event->cwd[0] != '/')
 		event->cwd[0] = 0; /* <too_long>, (null) */
 }

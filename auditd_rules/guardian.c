@@ -38,7 +38,7 @@ uint64_t ac_now_ms(void)
 int ac_source_add(struct ac_guardian *guardian, struct ac_source *source, int fd,
 	void (*ready)(struct ac_guardian *, struct ac_source *), struct ac_err *err)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = source};
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = source };
 
 	source->fd = fd;
 	source->ready = ready;
@@ -68,8 +68,8 @@ int ac_guardian_sync(struct ac_guardian *guardian, int timeout_ms, struct ac_err
 	ac_watch_expect(guardian->watch, mark);
 	rc = ac_kernel_send_mark(&guardian->kernel, mark, err);
 	while (!rc && !ac_watch_saw(guardian->watch, mark)) {
-		struct pollfd poll_fd = {
-			.fd = ac_watch_event_fd(guardian->watch), .events = POLLIN};
+		struct pollfd poll_fd = { .fd = ac_watch_event_fd(guardian->watch),
+			.events = POLLIN };
 		uint64_t drained;
 
 		if (ac_now_ms() >= end)
@@ -118,7 +118,8 @@ void ac_guardian_collect(struct ac_guardian *guardian)
 	while (ac_watch_take(guardian->watch, &guardian->report))
 		handle_report(guardian);
 	for (struct ac_cell *cell = guardian->cells; cell; cell = cell->next)
-		if (cell->watched && ac_watch_read(guardian->watch, cell->uid, &guardian->watched) &&
+		if (cell->watched &&
+			ac_watch_read(guardian->watch, cell->uid, &guardian->watched) &&
 			guardian->watched.escaped)
 			ac_cell_end(cell, AC_EVENT_ESCAPE, "it tried to leave its cell");
 }
@@ -173,7 +174,7 @@ static void warden_ready(struct ac_guardian *guardian, struct ac_source *source)
 
 static int make_second(struct ac_guardian *guardian, struct ac_err *err)
 {
-	struct itimerspec each = {{1, 0}, {1, 0}};
+	struct itimerspec each = { { 1, 0 }, { 1, 0 } };
 	int fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 
 	if (fd < 0 || timerfd_settime(fd, 0, &each, NULL))
@@ -220,8 +221,8 @@ static int make_directories(struct ac_err *err)
 	static const struct {
 		const char *path;
 		mode_t mode;
-	} directories[] = {{AC_RUN_DIRECTORY, 0755}, {AC_SESSIONS_DIRECTORY, 0700},
-		{AC_UIDS_DIRECTORY, 0700}};
+	} directories[] = { { AC_RUN_DIRECTORY, 0755 }, { AC_SESSIONS_DIRECTORY, 0700 },
+		{ AC_UIDS_DIRECTORY, 0700 } };
 
 	for (unsigned i = 0; i < AC_COUNT(directories); i++) {
 		int fd = ac_make_directory(directories[i].path, directories[i].mode, err);
@@ -257,15 +258,14 @@ static int start(struct ac_guardian *guardian, const char *config_path, struct a
 	if (!rc)
 		rc = ac_health_init(guardian, err);
 	if (!rc && guardian->config->firewall_enabled)
-		rc = ac_firewall_load(
-			guardian->config->uid_first, guardian->config->uid_last, err);
+		rc = ac_firewall_load(guardian->config->uid_first, guardian->config->uid_last, err);
 	return rc;
 }
 
 static int serve(struct ac_guardian *guardian, struct ac_err *err)
 {
-	int rc = ac_source_add(guardian, &guardian->stream, ac_watch_event_fd(guardian->watch),
-		stream_ready, err);
+	int rc = ac_source_add(
+		guardian, &guardian->stream, ac_watch_event_fd(guardian->watch), stream_ready, err);
 
 	if (!rc)
 		rc = ac_source_add(guardian, &guardian->warden_source, guardian->warden.pidfd,
@@ -322,12 +322,13 @@ static void stop(struct ac_guardian *guardian)
 int ac_guardian_run(const char *config_path, int ready_fd)
 {
 	struct ac_guardian *guardian = calloc(1, sizeof(*guardian));
-	struct ac_err err = {0};
+	struct ac_err err = { 0 };
 	int rc;
 
 	if (!guardian)
 		return 1;
-	guardian->epoll_fd = guardian->kernel.fd = guardian->warden.fd = guardian->warden.pidfd = -1;
+	guardian->epoll_fd = guardian->kernel.fd = guardian->warden.fd = guardian->warden.pidfd =
+		-1;
 	guardian->listener.fd = guardian->signals.fd = guardian->second.fd = -1;
 	rc = start(guardian, config_path, &err);
 	if (!rc)
@@ -339,7 +340,8 @@ int ac_guardian_run(const char *config_path, int ready_fd)
 		}
 		syslog(LOG_INFO, "watching uids %u-%u%s", guardian->config->uid_first,
 			guardian->config->uid_last,
-			ac_watch_is_realtime(guardian->watch) ? "" : ", without real-time priority");
+			ac_watch_is_realtime(guardian->watch) ? ""
+							      : ", without real-time priority");
 		loop(guardian);
 	} else {
 		syslog(LOG_ERR, "%s", err.text);

@@ -18,7 +18,7 @@
 #define MARK_MS 1000
 #define QUIET_RETRY_MS 5000
 
-static const unsigned pauses_ms[ATTEMPTS] = {0, 300, 1000};
+static const unsigned pauses_ms[ATTEMPTS] = { 0, 300, 1000 };
 
 static void take_baseline(struct ac_guardian *guardian, const struct audit_status *status)
 {
@@ -128,7 +128,7 @@ static void try_again(struct ac_guardian *guardian)
 {
 	struct ac_health *health = &guardian->health;
 	const char *wrong = health->wrong;
-	struct ac_err err = {0};
+	struct ac_err err = { 0 };
 
 	if (ac_now_ms() < health->next_try_ms)
 		return;
@@ -143,8 +143,9 @@ static void try_again(struct ac_guardian *guardian)
 	syslog(LOG_ERR, "%s", err.text);
 	if (health->attempts == ATTEMPTS)
 		give_up(guardian);
-	health->next_try_ms = ac_now_ms() +
-		(health->attempts < ATTEMPTS ? pauses_ms[health->attempts] : QUIET_RETRY_MS);
+	health->next_try_ms = ac_now_ms() + (health->attempts < ATTEMPTS
+							    ? pauses_ms[health->attempts]
+							    : QUIET_RETRY_MS);
 }
 
 void ac_health_check(struct ac_guardian *guardian)

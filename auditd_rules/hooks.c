@@ -27,7 +27,8 @@ static void keep_escape(struct ac_cell *cell)
 	/* The session is dead already: all that is left to do without a log is to say so aloud. */
 	if (ac_keep_escape(guardian, cell, &guardian->watched.escape, &err) ||
 		ac_keep_kill(guardian, cell, &err))
-		syslog(LOG_ALERT, "session %s: the escape is not in the log: %s", cell->id, err.text);
+		syslog(LOG_ALERT, "session %s: the escape is not in the log: %s", cell->id,
+			err.text);
 }
 
 /* Every process is dead, so every record of theirs is on its way: it is behind none that we send. */

@@ -66,7 +66,7 @@ const char *ac_class_name(enum ac_class class)
 
 const char *ac_verdict_name(enum ac_verdict_kind kind)
 {
-	static const char *const names[] = {"wait", "silent", "denied", "resolve", "escape"};
+	static const char *const names[] = { "wait", "silent", "denied", "resolve", "escape" };
 
 	return (unsigned)kind < AC_COUNT(names) ? names[kind] : NULL;
 }
@@ -92,7 +92,8 @@ static void judge_namespace(
 
 	set_target(verdict, call->name);
 	ac_verdict_set(judge, verdict, nested ? AC_CLASS_TOLERATED : AC_CLASS_PRIVILEGE,
-		nested ? "the harness's own sandbox" : "namespaces and mounts are the cell's walls");
+		nested ? "the harness's own sandbox"
+		       : "namespaces and mounts are the cell's walls");
 }
 
 static bool is_harmless_namespace(const struct ac_event *event, const struct ac_call *call)
@@ -106,7 +107,9 @@ static bool is_harmless_namespace(const struct ac_event *event, const struct ac_
 static bool keeps_identity(const struct ac_event *event, const struct ac_call *call)
 {
 	bool group = strstr(call->name, "gid") != NULL;
-	unsigned count = !strncmp(call->name, "setres", 6) ? 3 : !strncmp(call->name, "setre", 5) ? 2 : 1;
+	unsigned count = !strncmp(call->name, "setres", 6)  ? 3
+			 : !strncmp(call->name, "setre", 5) ? 2
+							    : 1;
 
 	if (!strcmp(call->name, "capset"))
 		return event->success; /* from an empty set nothing can be won, only dropped */
@@ -147,7 +150,8 @@ static void judge_socket(
 		(unsigned)event->a[0], (unsigned)(event->a[1] & TYPE_MASK));
 	if (event->a[0] > AF_NETLINK || (internet && (event->a[1] & TYPE_MASK) == SOCK_RAW) ||
 		(event->a[0] == AF_NETLINK && event->a[2] == NETLINK_AUDIT_FAMILY))
-		ac_verdict_set(judge, verdict, AC_CLASS_NETWORK, "a socket that the firewall can't see");
+		ac_verdict_set(
+			judge, verdict, AC_CLASS_NETWORK, "a socket that the firewall can't see");
 	else
 		ac_verdict_set(judge, verdict, AC_CLASS_NORMAL, "a common socket");
 }
@@ -195,7 +199,8 @@ static void judge_call(const struct ac_judge *judge, const struct ac_call *call,
 		return;
 	case AC_CALL_HANDLE:
 		ac_verdict_set(judge, verdict,
-			event->success && call->name[0] == 'i' ? AC_CLASS_PRIVILEGE : AC_CLASS_NORMAL,
+			event->success && call->name[0] == 'i' ? AC_CLASS_PRIVILEGE
+							       : AC_CLASS_NORMAL,
 			"io_uring acts where audit does not look");
 		return;
 	case AC_CALL_TERMINAL:
@@ -214,8 +219,8 @@ static void judge_seccomp(
 	uint32_t action = event->seccomp_code & SECCOMP_RET_ACTION_FULL;
 
 	if (call->kind == AC_CALL_OTHER)
-		(void)snprintf(verdict->target, sizeof(verdict->target), "system call %d",
-			event->syscall);
+		(void)snprintf(
+			verdict->target, sizeof(verdict->target), "system call %d", event->syscall);
 	else
 		set_target(verdict, call->name);
 	if (action == SECCOMP_RET_LOG || action == SECCOMP_RET_ALLOW) {
@@ -236,7 +241,8 @@ static void judge_seccomp(
 		verdict->operation = AC_OPERATION_NETWORK;
 		break;
 	case AC_CALL_HANDLE:
-		ac_verdict_set(judge, verdict, AC_CLASS_NORMAL, "refused, and programs go on without");
+		ac_verdict_set(
+			judge, verdict, AC_CLASS_NORMAL, "refused, and programs go on without");
 		return;
 	case AC_CALL_OPEN:
 	case AC_CALL_CHANGE:
@@ -251,7 +257,8 @@ static void judge_seccomp(
 
 static enum ac_operation landlock_operation(const char *blockers)
 {
-	static const char *const writing[] = {"write_file", "truncate", "make_", "remove_", "refer"};
+	static const char *const writing[] = { "write_file", "truncate", "make_", "remove_",
+		"refer" };
 
 	for (unsigned i = 0; i < AC_COUNT(writing); i++)
 		if (strstr(blockers, writing[i]))
@@ -269,12 +276,14 @@ static void judge_landlock(
 	} else if (!strncmp(blockers, "scope.", 6) || !strncmp(blockers, "ptrace", 6)) {
 		(void)snprintf(verdict->target, sizeof(verdict->target), "%.64s of process %ld",
 			blockers, (long)event->object_pid);
-		ac_verdict_set(judge, verdict, AC_CLASS_OUTSIDE_REFUSED, "a process outside the cell");
+		ac_verdict_set(
+			judge, verdict, AC_CLASS_OUTSIDE_REFUSED, "a process outside the cell");
 	} else if (strstr(blockers, "fs.change_topology")) {
 		judge_namespace(judge, ac_call_find(event->syscall), verdict);
 		set_target(verdict, event->landlock_path);
 	} else {
-		ac_judge_path(judge, landlock_operation(blockers), false, event->landlock_path, verdict);
+		ac_judge_path(
+			judge, landlock_operation(blockers), false, event->landlock_path, verdict);
 	}
 }
 
@@ -285,20 +294,20 @@ static bool judge_identity(
 	uint32_t uid = judge->session->policy.uid;
 	bool foreign = event->arch != ac_call_native_arch() || event->syscall >= X32_BIT;
 
-	if (event->seen & AC_SEEN_SYSCALL &&
-		(event->uid != uid || event->euid != uid || event->suid != uid ||
-			event->fsuid != uid)) {
+	if (event->seen & AC_SEEN_SYSCALL && (event->uid != uid || event->euid != uid ||
+						     event->suid != uid || event->fsuid != uid)) {
 		(void)snprintf(verdict->target, sizeof(verdict->target), "uid %u, effective %u",
 			event->uid, event->euid);
-		ac_verdict_set(judge, verdict, AC_CLASS_PRIVILEGE, "another uid than the session's");
+		ac_verdict_set(
+			judge, verdict, AC_CLASS_PRIVILEGE, "another uid than the session's");
 		return true;
 	}
 	if (!foreign)
 		return false;
 	(void)snprintf(verdict->target, sizeof(verdict->target), "system call %d of interface %x",
 		event->syscall, event->arch);
-	ac_verdict_set(judge, verdict, AC_CLASS_PRIVILEGE,
-		"not the machine's own system call interface");
+	ac_verdict_set(
+		judge, verdict, AC_CLASS_PRIVILEGE, "not the machine's own system call interface");
 	return true;
 }
 

@@ -29,7 +29,7 @@ struct destination {
 /* ::ffff:1.2.3.4 is 1.2.3.4 */
 static void unmap(struct ac_address *address)
 {
-	static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+	static const unsigned char mapped[12] = { [10] = 0xff, [11] = 0xff };
 
 	if (address->family != AF_INET6 || memcmp(address->bytes, mapped, sizeof(mapped)))
 		return;
@@ -99,7 +99,7 @@ static bool from_text(const char *text, uint32_t port, struct destination *desti
 
 static bool is_loopback(const struct ac_address *address)
 {
-	static const unsigned char one[16] = {[15] = 1}, zero[16];
+	static const unsigned char one[16] = { [15] = 1 }, zero[16];
 
 	if (address->family == AF_INET)
 		return address->bytes[0] == 127 || !memcmp(address->bytes, zero, 4);
@@ -135,8 +135,7 @@ static void name_target(const struct destination *destination, struct ac_verdict
 			destination->address.family == AF_INET ? "%s:%u" : "[%s]:%u",
 			destination->text, destination->address.port);
 	else
-		(void)snprintf(
-			verdict->target, sizeof(verdict->target), "%s", destination->text);
+		(void)snprintf(verdict->target, sizeof(verdict->target), "%s", destination->text);
 }
 
 static void judge_undeclared(const struct ac_judge *judge, const struct destination *destination,
@@ -151,7 +150,8 @@ static void judge_undeclared(const struct ac_judge *judge, const struct destinat
 		ac_verdict_set(judge, verdict, AC_CLASS_OUTSIDE_REFUSED,
 			"nothing of this session listens there");
 	else if (is_tolerated(judge, destination))
-		ac_verdict_set(judge, verdict, AC_CLASS_TOLERATED, "tolerated by the harness profile");
+		ac_verdict_set(
+			judge, verdict, AC_CLASS_TOLERATED, "tolerated by the harness profile");
 	else
 		ac_verdict_set(judge, verdict, AC_CLASS_NETWORK, "not a declared endpoint");
 }
@@ -165,25 +165,25 @@ static void judge_internet(const struct ac_judge *judge, const struct ac_call *c
 	const struct ac_event *event, const struct destination *destination,
 	struct ac_verdict *verdict)
 {
-	bool under_way = event->success || event->exit == -EINPROGRESS || event->exit == -EALREADY ||
-		event->exit == -EISCONN || event->exit == -EINTR || event->exit == -ETIMEDOUT ||
-		event->exit == -512; /* ERESTARTSYS: interrupted while waiting */
+	bool under_way = event->success || event->exit == -EINPROGRESS ||
+			 event->exit == -EALREADY || event->exit == -EISCONN ||
+			 event->exit == -EINTR || event->exit == -ETIMEDOUT ||
+			 event->exit == -512; /* ERESTARTSYS: interrupted while waiting */
 
 	name_target(destination, verdict);
 	if (!strcmp(call->name, "bind"))
 		ac_verdict_set(judge, verdict, AC_CLASS_NORMAL, "a listener of its own");
 	else if (is_declared(judge, destination))
 		ac_verdict_set(judge, verdict, AC_CLASS_NORMAL, "a declared endpoint");
-	else if (is_lookup(destination) ||
-		(!under_way && !is_loopback(&destination->address)))
+	else if (is_lookup(destination) || (!under_way && !is_loopback(&destination->address)))
 		judge_undeclared(judge, destination, verdict);
 	else
 		ac_verdict_set(judge, verdict, AC_CLASS_NORMAL, "left to the firewall");
 }
 
 /* Abstract names stay within the session (Landlock); file names are judged like files. */
-static void judge_unix(const struct ac_judge *judge, const struct ac_event *event,
-	const char *name, struct ac_verdict *verdict)
+static void judge_unix(const struct ac_judge *judge, const struct ac_event *event, const char *name,
+	struct ac_verdict *verdict)
 {
 	const struct ac_silent_line *line;
 
@@ -193,8 +193,8 @@ static void judge_unix(const struct ac_judge *judge, const struct ac_event *even
 		ac_verdict_set(judge, verdict, AC_CLASS_NORMAL, "within the session");
 		return;
 	}
-	if (ac_path_join(verdict->target, sizeof(verdict->target),
-		    event->cwd[0] ? event->cwd : "/", name))
+	if (ac_path_join(verdict->target, sizeof(verdict->target), event->cwd[0] ? event->cwd : "/",
+		    name))
 		(void)snprintf(verdict->target, sizeof(verdict->target), "%s", name);
 	line = ac_silent_find(judge->silent, AC_SILENT_SERVICE, verdict->target);
 	if (ac_silent_find(judge->silent, AC_SILENT_SOCKET, verdict->target))
@@ -206,16 +206,16 @@ static void judge_unix(const struct ac_judge *judge, const struct ac_event *even
 	verdict->operation = AC_OPERATION_NETWORK;
 }
 
-static void judge_other_family(const struct ac_judge *judge, sa_family_t family,
-	struct ac_verdict *verdict)
+static void judge_other_family(
+	const struct ac_judge *judge, sa_family_t family, struct ac_verdict *verdict)
 {
 	verdict->operation = AC_OPERATION_NETWORK;
 	(void)snprintf(verdict->target, sizeof(verdict->target), "address of family %u", family);
 	if (family == AF_UNSPEC || family == AF_NETLINK || family == AF_INET || family == AF_INET6)
 		ac_verdict_set(judge, verdict, AC_CLASS_NORMAL, "harmless");
 	else
-		ac_verdict_set(judge, verdict, AC_CLASS_NETWORK,
-			"a family that the firewall can't see");
+		ac_verdict_set(
+			judge, verdict, AC_CLASS_NETWORK, "a family that the firewall can't see");
 }
 
 void ac_judge_address(const struct ac_judge *judge, const struct ac_call *call,
@@ -255,8 +255,8 @@ void ac_judge_packet(
 
 	verdict->operation = AC_OPERATION_NETWORK;
 	if (!from_text(event->packet_address, event->packet_port, &destination)) {
-		(void)snprintf(verdict->target, sizeof(verdict->target), "%s",
-			event->packet_address);
+		(void)snprintf(
+			verdict->target, sizeof(verdict->target), "%s", event->packet_address);
 		ac_verdict_set(judge, verdict, AC_CLASS_NETWORK, "a denied packet");
 		return;
 	}
@@ -286,7 +286,7 @@ void ac_judge_landlock_net(
 		judge_undeclared(judge, &destination, verdict);
 		return;
 	}
-	(void)snprintf(verdict->target, sizeof(verdict->target), "unix socket %s",
-		event->landlock_path);
+	(void)snprintf(
+		verdict->target, sizeof(verdict->target), "unix socket %s", event->landlock_path);
 	ac_verdict_set(judge, verdict, AC_CLASS_NETWORK, "a socket of another session or user");
 }

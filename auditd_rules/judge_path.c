@@ -27,7 +27,7 @@ bool ac_judge_is_own(const struct ac_judge *judge, const char *path)
 	const struct ac_policy *policy = &judge->session->policy;
 
 	return (policy->home[0] == '/' && ac_path_covers(policy->home, path)) ||
-		ac_silent_find(judge->silent, AC_SILENT_PRIVATE, path);
+	       ac_silent_find(judge->silent, AC_SILENT_PRIVATE, path);
 }
 
 /* /home/<somebody>, unless it leads to what the session has there itself. */
@@ -42,8 +42,8 @@ static bool is_other_home(const struct ac_judge *judge, const char *path)
 	end = strchrnul(path + 6, '/');
 	(void)snprintf(home, sizeof(home), "%.*s", (int)(end - path), path);
 	return !ac_path_covers(home, plan->user_home) &&
-		!ac_path_covers(home, judge->session->policy.home) &&
-		!ac_path_covers(home, plan->cwd);
+	       !ac_path_covers(home, judge->session->policy.home) &&
+	       !ac_path_covers(home, plan->cwd);
 }
 
 /* The part of path below the deepest directory that it shares with root; NULL: none but "/". */
@@ -86,19 +86,19 @@ static bool is_silent(const struct ac_judge *judge, const char *path)
 	if (ac_silent_find(judge->silent, AC_SILENT_EXCEPT, path))
 		return false;
 	return ac_silent_find(judge->silent, AC_SILENT_SILENT, path) ||
-		is_ancestor_probe(judge, path, session->policy.home) ||
-		is_ancestor_probe(judge, path, session->plan.cwd) ||
-		is_probe_of(judge, path, &session->policy.write_paths) ||
-		is_probe_of(judge, path, &session->policy.read_paths) ||
-		is_probe_of(judge, path, &session->policy.tool_paths);
+	       is_ancestor_probe(judge, path, session->policy.home) ||
+	       is_ancestor_probe(judge, path, session->plan.cwd) ||
+	       is_probe_of(judge, path, &session->policy.write_paths) ||
+	       is_probe_of(judge, path, &session->policy.read_paths) ||
+	       is_probe_of(judge, path, &session->policy.tool_paths);
 }
 
 static void judge_elsewhere(const struct ac_judge *judge, enum ac_operation operation, bool success,
 	const char *path, struct ac_verdict *verdict)
 {
 	bool baseline = ac_silent_find(judge->silent, AC_SILENT_BASELINE, path) ||
-		ac_policy_decide(&judge->session->policy, AC_OPERATION_READ, path) ==
-			AC_DECISION_ALLOWED;
+			ac_policy_decide(&judge->session->policy, AC_OPERATION_READ, path) ==
+				AC_DECISION_ALLOWED;
 
 	if (ac_judge_is_own(judge, path))
 		ac_verdict_set(judge, verdict, AC_CLASS_NORMAL, "the session's own");
@@ -124,8 +124,8 @@ void ac_judge_path(const struct ac_judge *judge, enum ac_operation operation, bo
 		(void)snprintf(verdict->target, sizeof(verdict->target), "%s", path);
 	switch (ac_policy_decide(&judge->session->policy, operation, path)) {
 	case AC_DECISION_BAIT:
-		ac_verdict_set(judge, verdict, AC_CLASS_SECRET,
-			"bait: nothing there is for this session");
+		ac_verdict_set(
+			judge, verdict, AC_CLASS_SECRET, "bait: nothing there is for this session");
 		return;
 	case AC_DECISION_ALLOWED:
 		ac_verdict_set(judge, verdict, AC_CLASS_NORMAL, "declared");
@@ -180,8 +180,8 @@ static bool complete_name(const struct ac_call *call, const struct ac_event *eve
 		verdict->directory = start;
 		return false;
 	}
-	if (ac_path_join(verdict->target, sizeof(verdict->target),
-		    event->cwd[0] ? event->cwd : "/", path->name))
+	if (ac_path_join(verdict->target, sizeof(verdict->target), event->cwd[0] ? event->cwd : "/",
+		    path->name))
 		(void)snprintf(verdict->target, sizeof(verdict->target), "%s", path->name);
 	return true;
 }
@@ -191,19 +191,20 @@ static bool complete_name(const struct ac_call *call, const struct ac_event *eve
 static bool may_lead_elsewhere(const struct ac_judge *judge, const char *path)
 {
 	return !strncmp(path, "/proc/", 6) || ac_judge_is_own(judge, path) ||
-		ac_policy_decide(&judge->session->policy, AC_OPERATION_WRITE, path) ==
-			AC_DECISION_ALLOWED;
+	       ac_policy_decide(&judge->session->policy, AC_OPERATION_WRITE, path) ==
+		       AC_DECISION_ALLOWED;
 }
 
 static void judge_name(const struct ac_judge *judge, const struct ac_call *call,
-	enum ac_operation operation, const struct ac_event *event,
-	const struct ac_event_path *path, struct ac_verdict *verdict)
+	enum ac_operation operation, const struct ac_event *event, const struct ac_event_path *path,
+	struct ac_verdict *verdict)
 {
 	verdict->operation = operation;
 	verdict->relative = false;
 	verdict->follow = call->kind != AC_CALL_CHANGE;
 	if (!complete_name(call, event, path, verdict)) {
-		ac_verdict_set(judge, verdict, AC_CLASS_OUTSIDE_REFUSED, "relative to a descriptor");
+		ac_verdict_set(
+			judge, verdict, AC_CLASS_OUTSIDE_REFUSED, "relative to a descriptor");
 		verdict->kind = event->success ? AC_VERDICT_SILENT : AC_VERDICT_RESOLVE;
 		return;
 	}
@@ -262,15 +263,15 @@ static bool is_privileged_program(const struct ac_judge *judge, const char *path
 static bool is_own_file(const struct ac_judge *judge, const char *path)
 {
 	return ac_judge_is_own(judge, path) ||
-		ac_policy_decide(&judge->session->policy, AC_OPERATION_WRITE, path) ==
-			AC_DECISION_ALLOWED;
+	       ac_policy_decide(&judge->session->policy, AC_OPERATION_WRITE, path) ==
+		       AC_DECISION_ALLOWED;
 }
 
 static void judge_privileged(const struct ac_judge *judge, struct ac_verdict *verdict)
 {
 	const char *name = base_name(verdict->target);
 	bool nested = judge->session->policy.nested_sandbox &&
-		(!strcmp(name, "newuidmap") || !strcmp(name, "newgidmap"));
+		      (!strcmp(name, "newuidmap") || !strcmp(name, "newgidmap"));
 
 	verdict->operation = AC_OPERATION_PRIVILEGE;
 	ac_verdict_set(judge, verdict, nested ? AC_CLASS_TOLERATED : AC_CLASS_PRIVILEGE,
@@ -303,7 +304,8 @@ void ac_judge_exec(const struct ac_judge *judge, const struct ac_call *call,
 		return;
 	}
 	if (!known) {
-		ac_verdict_set(judge, verdict, AC_CLASS_OUTSIDE_REFUSED, "relative to a descriptor");
+		ac_verdict_set(
+			judge, verdict, AC_CLASS_OUTSIDE_REFUSED, "relative to a descriptor");
 		verdict->kind = AC_VERDICT_RESOLVE;
 		return;
 	}

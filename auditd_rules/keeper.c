@@ -38,7 +38,7 @@ static int write_line(struct ac_guardian *guardian, enum ac_log_event event, con
 	int rc = -EIO;
 
 	for (unsigned i = 0; i < TRIES && rc; i++) {
-		struct timespec pause = {0, (long)i * 50000000};
+		struct timespec pause = { 0, (long)i * 50000000 };
 
 		if (i)
 			(void)nanosleep(&pause, NULL);
@@ -83,8 +83,8 @@ static void send_record(int type, const struct ac_cell *cell, const char *what,
 			what, cell->id, policy->os_user, cell->uid, (int)report->pid,
 			ac_operation_name(report->operation), path, exe) < 0)
 		text = NULL;
-	if (!report && asprintf(&text, "op=agentcell-%s session=%s acct=\"%s\" id=%u", what, cell->id,
-			       policy->os_user, cell->uid) < 0)
+	if (!report && asprintf(&text, "op=agentcell-%s session=%s acct=\"%s\" id=%u", what,
+			       cell->id, policy->os_user, cell->uid) < 0)
 		text = NULL;
 	if (text)
 		(void)ac_log_audit(type, text, success, NULL);
@@ -95,23 +95,26 @@ static void send_record(int type, const struct ac_cell *cell, const char *what,
 
 /* The fields of one judged event. */
 #define REPORT_FIELDS(report) \
-	{"operation", ac_operation_name((report)->operation), 0}, \
-		{"target", (report)->target, 0}, {"reason", (report)->reason, 0}, \
-		{"class", ac_class_name((report)->class), 0}, {"pid", NULL, (report)->pid}, \
-		{"ppid", NULL, (report)->ppid}, {"comm", (report)->comm, 0}, \
-		{"exe", (report)->exe, 0}, {"cwd", (report)->cwd, 0}, \
-		{"uid", NULL, (report)->uid}, {"serial", NULL, (int64_t)(report)->serial}, \
-		{"exit", NULL, (report)->exit}, {"event_ms", NULL, (int64_t)(report)->time_ms}
+	{ "operation", ac_operation_name((report)->operation), 0 }, \
+		{ "target", (report)->target, 0 }, { "reason", (report)->reason, 0 }, \
+		{ "class", ac_class_name((report)->class), 0 }, { "pid", NULL, (report)->pid }, \
+		{ "ppid", NULL, (report)->ppid }, { "comm", (report)->comm, 0 }, \
+		{ "exe", (report)->exe, 0 }, { "cwd", (report)->cwd, 0 }, \
+		{ "uid", NULL, (report)->uid }, { "serial", NULL, (int64_t)(report)->serial }, \
+		{ "exit", NULL, (report)->exit }, \
+	{ \
+		"event_ms", NULL, (int64_t)(report)->time_ms \
+	}
 
 int ac_keep_running(struct ac_guardian *guardian, struct ac_cell *cell, struct ac_err *err)
 {
 	const struct ac_session_policy *session = cell->session.policy;
 	const struct ac_log_field fields[] = {
-		{"user", session->plan.user, 0},
-		{"uid", NULL, cell->uid},
-		{"harness", session->plan.harness, 0},
-		{"pid", NULL, cell->launcher_pid},
-		{"backup_id", session->policy.backup_id, 0},
+		{ "user", session->plan.user, 0 },
+		{ "uid", NULL, cell->uid },
+		{ "harness", session->plan.harness, 0 },
+		{ "pid", NULL, cell->launcher_pid },
+		{ "backup_id", session->policy.backup_id, 0 },
 	};
 
 	send_record(USER_START, cell, "running", NULL, true);
@@ -121,7 +124,7 @@ int ac_keep_running(struct ac_guardian *guardian, struct ac_cell *cell, struct a
 int ac_keep_denied(struct ac_guardian *guardian, struct ac_cell *cell,
 	const struct ac_report *report, struct ac_err *err)
 {
-	const struct ac_log_field fields[] = {REPORT_FIELDS(report)};
+	const struct ac_log_field fields[] = { REPORT_FIELDS(report) };
 
 	send_record(RESP_ANOMALY, cell, "denied", report, false);
 	return write_line(guardian, AC_LOG_DENIED, cell->id, fields, AC_COUNT(fields), err);
@@ -133,8 +136,8 @@ int ac_keep_escape(struct ac_guardian *guardian, struct ac_cell *cell,
 	const struct ac_policy *policy = &cell->session.policy->policy;
 	const struct ac_log_field fields[] = {
 		REPORT_FIELDS(report),
-		{"user", cell->session.policy->plan.user, 0},
-		{"backup_id", policy->backup_id, 0},
+		{ "user", cell->session.policy->plan.user, 0 },
+		{ "backup_id", policy->backup_id, 0 },
 	};
 	int rc = write_line(guardian, AC_LOG_ESCAPE, cell->id, fields, AC_COUNT(fields), err);
 
@@ -145,11 +148,11 @@ int ac_keep_escape(struct ac_guardian *guardian, struct ac_cell *cell,
 int ac_keep_kill(struct ac_guardian *guardian, struct ac_cell *cell, struct ac_err *err)
 {
 	const struct ac_log_field fields[] = {
-		{"cause", ac_cause_name(cell->session.life.cause), 0},
-		{"reason", cell->why, 0},
-		{"took_ms", NULL, (int64_t)(ac_now_ms() - cell->ended_ms)},
-		{"events", NULL, (int64_t)guardian->watched.events},
-		{"denied", NULL, (int64_t)guardian->watched.denied},
+		{ "cause", ac_cause_name(cell->session.life.cause), 0 },
+		{ "reason", cell->why, 0 },
+		{ "took_ms", NULL, (int64_t)(ac_now_ms() - cell->ended_ms) },
+		{ "events", NULL, (int64_t)guardian->watched.events },
+		{ "denied", NULL, (int64_t)guardian->watched.denied },
 	};
 
 	send_record(RESP_KILL_PROC, cell, "kill", NULL, true);
@@ -161,10 +164,10 @@ int ac_keep_heartbeat(struct ac_guardian *guardian, struct ac_cell *cell,
 	const struct ac_watched *watched, struct ac_err *err)
 {
 	const struct ac_log_field fields[] = {
-		{"events", NULL, (int64_t)watched->events},
-		{"denied", NULL, (int64_t)watched->denied},
-		{"suppressed", NULL, cell->suppressed + (int64_t)watched->dropped},
-		{"lost", NULL, 0}, /* else there would be no session to say so */
+		{ "events", NULL, (int64_t)watched->events },
+		{ "denied", NULL, (int64_t)watched->denied },
+		{ "suppressed", NULL, cell->suppressed + (int64_t)watched->dropped },
+		{ "lost", NULL, 0 }, /* else there would be no session to say so */
 	};
 
 	send_record(TRUSTED_APP, cell, "heartbeat", NULL, true);
@@ -175,8 +178,8 @@ int ac_keep_lost(struct ac_guardian *guardian, const char *session_id, const cha
 	const char *outcome, struct ac_err *err)
 {
 	const struct ac_log_field fields[] = {
-		{"reason", reason, 0},
-		{"outcome", outcome, 0},
+		{ "reason", reason, 0 },
+		{ "outcome", outcome, 0 },
 	};
 
 	return write_line(guardian, AC_LOG_LOST, session_id, fields, AC_COUNT(fields), err);

@@ -23,10 +23,11 @@
 
 int ac_kernel_open(struct ac_kernel *kernel, struct ac_err *err)
 {
-	*kernel = (struct ac_kernel){.fd = audit_open(), .was_enabled = true};
+	*kernel = (struct ac_kernel){ .fd = audit_open(), .was_enabled = true };
 	if (kernel->fd < 0)
 		return ac_fail_errno(err, errno,
-			"open the kernel's audit interface (is the kernel built with CONFIG_AUDIT?)");
+			"open the kernel's audit interface (is the kernel built with "
+			"CONFIG_AUDIT?)");
 	return 0;
 }
 
@@ -41,7 +42,7 @@ void ac_kernel_close(struct ac_kernel *kernel)
 static int wait_reply(int fd, int type, struct audit_reply *reply)
 {
 	for (;;) {
-		struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+		struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
 		int rc = poll(&poll_fd, 1, REPLY_MS);
 
 		if (rc == 0)
@@ -156,7 +157,8 @@ static int check_namespace(struct ac_err *err)
 		return ac_fail_errno(err, errno, "look at the network namespace");
 	if (mine.st_ino != first.st_ino)
 		return ac_fail(err, ENOTSUP,
-			"this is not the first network namespace: the kernel sends no audit records "
+			"this is not the first network namespace: the kernel sends no audit "
+			"records "
 			"here");
 	return 0;
 }
@@ -179,7 +181,7 @@ static int enlarge(int fd, struct ac_err *err)
 
 int ac_kernel_subscribe(struct ac_err *err)
 {
-	struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
+	struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = 1 };
 	ac_autoclose int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_AUDIT);
 	int rc = check_namespace(err);
 
@@ -203,7 +205,6 @@ int ac_kernel_send_mark(struct ac_kernel *kernel, uint64_t mark, struct ac_err *
 	int rc;
 
 	(void)snprintf(text, sizeof(text), "op=agentcell-mark=%016llx", (unsigned long long)mark);
-	rc = audit_log_user_message(
-		kernel->fd, AC_RECORD_TRUSTED_APP, text, NULL, NULL, NULL, 1);
+	rc = audit_log_user_message(kernel->fd, AC_RECORD_TRUSTED_APP, text, NULL, NULL, NULL, 1);
 	return check_set(rc, "send a record to the kernel", err);
 }

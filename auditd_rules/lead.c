@@ -37,7 +37,8 @@ static int look(const struct walk *walk, const char *path)
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
 
-	return (int)syscall(SYS_openat2, walk->root_fd, path[1] ? path + 1 : ".", &how, sizeof(how));
+	return (int)syscall(
+		SYS_openat2, walk->root_fd, path[1] ? path + 1 : ".", &how, sizeof(how));
 }
 
 /* /proc/self is ours when we look at it; it must be theirs. */
@@ -142,7 +143,7 @@ int ac_lead(const struct ac_report *report, char path[AC_PATH_MAX])
 {
 	char name[64];
 	ac_autoclose int root_fd = -1;
-	struct walk walk = {.pid = report->pid, .follow = report->follow};
+	struct walk walk = { .pid = report->pid, .follow = report->follow };
 	int rc = start_at(report, &walk);
 
 	if (rc)

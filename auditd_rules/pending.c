@@ -50,9 +50,8 @@ static struct ac_slot *slot_of_domain(struct ac_watch *watch, const struct ac_re
 	if (!ac_record_find(record, "domain", &field) || !ac_span_hex(field.value, &domain))
 		return NULL;
 	place = domain_place(domain);
-	return watch->domain[place].domain == domain
-		? ac_slot_find(watch, watch->domain[place].uid)
-		: NULL;
+	return watch->domain[place].domain == domain ? ac_slot_find(watch, watch->domain[place].uid)
+						     : NULL;
 }
 
 static void fill_report(struct ac_report *report, const struct ac_pending *pending)
@@ -211,8 +210,8 @@ static bool is_exec(const struct ac_event *event)
 }
 
 /* The launcher becomes the harness: from this very event on, what the session does counts. */
-static void arm_on_exec(struct ac_slot *slot, const struct ac_record *record,
-	const struct ac_event *event)
+static void arm_on_exec(
+	struct ac_slot *slot, const struct ac_record *record, const struct ac_event *event)
 {
 	if (slot->state == AC_SLOT_EXEC && record->type == AC_RECORD_SYSCALL && is_exec(event) &&
 		event->pid == slot->launcher) {
@@ -221,8 +220,8 @@ static void arm_on_exec(struct ac_slot *slot, const struct ac_record *record,
 	}
 }
 
-static void look_for_canary(struct ac_watch *watch, struct ac_slot *slot,
-	const struct ac_event *event)
+static void look_for_canary(
+	struct ac_watch *watch, struct ac_slot *slot, const struct ac_event *event)
 {
 	unsigned before = slot->watched.canary;
 
@@ -289,7 +288,7 @@ static void add_process(struct ac_slot *slot, const struct ac_event *event)
 static bool stands_alone(int type)
 {
 	return type == AC_RECORD_SECCOMP || type == AC_RECORD_NETFILTER_PKT ||
-		type == AC_RECORD_URINGOP;
+	       type == AC_RECORD_URINGOP;
 }
 
 void ac_pending_take(struct ac_watch *watch, const struct ac_record *record)

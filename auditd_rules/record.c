@@ -50,7 +50,7 @@ bool ac_span_decimal(struct ac_span span, int64_t *value)
 	uint64_t number;
 
 	if (negative)
-		span = (struct ac_span){span.text + 1, span.length - 1};
+		span = (struct ac_span){ span.text + 1, span.length - 1 };
 	if (!parse_number(span, 10, &number) || number > INT64_MAX)
 		return false;
 	*value = negative ? -(int64_t)number : (int64_t)number;
@@ -60,7 +60,7 @@ bool ac_span_decimal(struct ac_span span, int64_t *value)
 bool ac_span_hex(struct ac_span span, uint64_t *value)
 {
 	if (span.length > 2 && span.text[0] == '0' && span.text[1] == 'x')
-		span = (struct ac_span){span.text + 2, span.length - 2};
+		span = (struct ac_span){ span.text + 2, span.length - 2 };
 	return parse_number(span, 16, value);
 }
 
@@ -77,15 +77,15 @@ static bool take_number(struct ac_span *rest, char end, uint64_t *value)
 
 	if (!stop)
 		return false;
-	digits = (struct ac_span){rest->text, (size_t)(stop - rest->text)};
-	*rest = (struct ac_span){stop + 1, rest->length - digits.length - 1};
+	digits = (struct ac_span){ rest->text, (size_t)(stop - rest->text) };
+	*rest = (struct ac_span){ stop + 1, rest->length - digits.length - 1 };
 	return parse_number(digits, 10, value);
 }
 
 int ac_record_parse(int type, const char *text, size_t length, struct ac_record *record)
 {
 	static const char start[] = "audit(";
-	struct ac_span rest = {text, length};
+	struct ac_span rest = { text, length };
 	const char *enriched = memchr(text, ENRICHED, length);
 	uint64_t seconds, milliseconds, serial;
 
@@ -95,14 +95,14 @@ int ac_record_parse(int type, const char *text, size_t length, struct ac_record 
 		rest.length--;
 	if (rest.length < sizeof(start) - 1 || memcmp(rest.text, start, sizeof(start) - 1))
 		return -EBADMSG;
-	rest = (struct ac_span){rest.text + sizeof(start) - 1, rest.length - (sizeof(start) - 1)};
+	rest = (struct ac_span){ rest.text + sizeof(start) - 1, rest.length - (sizeof(start) - 1) };
 	if (!take_number(&rest, '.', &seconds) || !take_number(&rest, ':', &milliseconds) ||
 		!take_number(&rest, ')', &serial) || seconds > UINT32_MAX || milliseconds > 999)
 		return -EBADMSG;
 	if (!rest.length || *rest.text != ':')
 		return -EBADMSG;
-	rest = (struct ac_span){rest.text + 1, rest.length - 1};
-	*record = (struct ac_record){type, serial, seconds * 1000 + milliseconds, rest};
+	rest = (struct ac_span){ rest.text + 1, rest.length - 1 };
+	*record = (struct ac_record){ type, serial, seconds * 1000 + milliseconds, rest };
 	return 0;
 }
 
@@ -110,19 +110,19 @@ static const struct {
 	const char *name;
 	int type;
 } type_names[] = {
-	{"SYSCALL", AC_RECORD_SYSCALL},
-	{"PATH", AC_RECORD_PATH},
-	{"CONFIG_CHANGE", AC_RECORD_CONFIG_CHANGE},
-	{"SOCKADDR", AC_RECORD_SOCKADDR},
-	{"CWD", AC_RECORD_CWD},
-	{"OBJ_PID", AC_RECORD_OBJ_PID},
-	{"EOE", AC_RECORD_EOE},
-	{"NETFILTER_PKT", AC_RECORD_NETFILTER_PKT},
-	{"SECCOMP", AC_RECORD_SECCOMP},
-	{"URINGOP", AC_RECORD_URINGOP},
-	{"TRUSTED_APP", AC_RECORD_TRUSTED_APP},
-	{"LANDLOCK_ACCESS", AC_RECORD_LANDLOCK_ACCESS},
-	{"LANDLOCK_DOMAIN", AC_RECORD_LANDLOCK_DOMAIN},
+	{ "SYSCALL", AC_RECORD_SYSCALL },
+	{ "PATH", AC_RECORD_PATH },
+	{ "CONFIG_CHANGE", AC_RECORD_CONFIG_CHANGE },
+	{ "SOCKADDR", AC_RECORD_SOCKADDR },
+	{ "CWD", AC_RECORD_CWD },
+	{ "OBJ_PID", AC_RECORD_OBJ_PID },
+	{ "EOE", AC_RECORD_EOE },
+	{ "NETFILTER_PKT", AC_RECORD_NETFILTER_PKT },
+	{ "SECCOMP", AC_RECORD_SECCOMP },
+	{ "URINGOP", AC_RECORD_URINGOP },
+	{ "TRUSTED_APP", AC_RECORD_TRUSTED_APP },
+	{ "LANDLOCK_ACCESS", AC_RECORD_LANDLOCK_ACCESS },
+	{ "LANDLOCK_DOMAIN", AC_RECORD_LANDLOCK_DOMAIN },
 };
 
 /* SYSCALL, UNKNOWN[1423], 1300; 0: a type that nobody here asks for. */
@@ -136,14 +136,14 @@ static int type_number(struct ac_span word)
 			return type_names[i].type;
 	if (word.length > sizeof(unknown) && !memcmp(word.text, unknown, sizeof(unknown) - 1) &&
 		word.text[word.length - 1] == ']')
-		word = (struct ac_span){
-			word.text + sizeof(unknown) - 1, word.length - sizeof(unknown)};
+		word = (struct ac_span){ word.text + sizeof(unknown) - 1,
+			word.length - sizeof(unknown) };
 	return parse_number(word, 10, &number) && number < 65536 ? (int)number : 0;
 }
 
 int ac_record_parse_line(const char *line, size_t length, struct ac_record *record)
 {
-	struct ac_span rest = {line, length};
+	struct ac_span rest = { line, length };
 	struct ac_field field;
 	int type = 0;
 
@@ -171,13 +171,13 @@ static const char *take_value(const char *text, const char *end, struct ac_field
 		stop = memrchr(text + 1, quote, (size_t)(end - text - 1));
 	if (stop) {
 		field->quoted = true;
-		field->value = (struct ac_span){text + 1, (size_t)(stop - text - 1)};
+		field->value = (struct ac_span){ text + 1, (size_t)(stop - text - 1) };
 		return stop + 1;
 	}
 	stop = memchr(text, ' ', (size_t)(end - text));
 	if (!stop)
 		stop = end;
-	field->value = (struct ac_span){text, (size_t)(stop - text)};
+	field->value = (struct ac_span){ text, (size_t)(stop - text) };
 	return stop;
 }
 
@@ -194,12 +194,12 @@ bool ac_record_next(struct ac_span *rest, struct ac_field *field)
 			text += text < end; /* a word without '=': not a field */
 			continue;
 		}
-		field->name = (struct ac_span){word, (size_t)(text - word)};
+		field->name = (struct ac_span){ word, (size_t)(text - word) };
 		text = take_value(text + 1, end, field);
-		*rest = (struct ac_span){text, (size_t)(end - text)};
+		*rest = (struct ac_span){ text, (size_t)(end - text) };
 		return true;
 	}
-	*rest = (struct ac_span){end, 0};
+	*rest = (struct ac_span){ end, 0 };
 	return false;
 }
 

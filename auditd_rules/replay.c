@@ -80,8 +80,8 @@ static void take(struct replay *replay, const struct ac_record *record)
 		close_event(replay, place);
 }
 
-static int read_inputs(struct replay *replay, const char *directory, const char *silent_file,
-	struct ac_err *err)
+static int read_inputs(
+	struct replay *replay, const char *directory, const char *silent_file, struct ac_err *err)
 {
 	ac_autoclose int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int rc;
@@ -95,7 +95,7 @@ static int read_inputs(struct replay *replay, const char *directory, const char 
 	rc = ac_policy_read(fd, replay->session, err);
 	if (!rc)
 		rc = ac_silent_read(silent_file, replay->silent, err);
-	replay->judge = (struct ac_judge){replay->session, replay->silent, NULL, NULL};
+	replay->judge = (struct ac_judge){ replay->session, replay->silent, NULL, NULL };
 	return rc;
 }
 

@@ -35,8 +35,8 @@ static void add_escaped(struct text *text, const char *bytes, size_t limit)
 {
 	char escaped[1024];
 
-	(void)ac_escape(escaped, limit < sizeof(escaped) ? limit : sizeof(escaped), bytes,
-		strlen(bytes));
+	(void)ac_escape(
+		escaped, limit < sizeof(escaped) ? limit : sizeof(escaped), bytes, strlen(bytes));
 	add(text, "%s", escaped);
 }
 
@@ -94,7 +94,7 @@ static void add_history(struct text *text, const struct ac_cell *cell)
 	add(text, "  refused before (the last %u):\n", cell->history_count);
 	for (unsigned i = 0; i < cell->history_count; i++) {
 		unsigned place = (cell->history_next + AC_CELL_HISTORY - cell->history_count + i) %
-			AC_CELL_HISTORY;
+				 AC_CELL_HISTORY;
 		const struct ac_denial *denial = &cell->history[place];
 
 		add(text, "    %s ", ac_operation_name(denial->operation));
@@ -118,13 +118,15 @@ static void add_way_back(struct text *text, const struct ac_cell *cell)
 void ac_cell_report(
 	const struct ac_cell *cell, const struct ac_watched *watched, char *text, size_t size)
 {
-	struct text out = {text, size, 0};
+	struct text out = { text, size, 0 };
 	enum ac_cause cause = (enum ac_cause)cell->session.life.cause;
 
 	text[0] = 0;
 	if (cause == AC_CAUSE_CLEAN) {
 		if (watched->denied)
-			add(&out, "agentcell: session %s ended; %llu accesses were refused (agentcell log)\n",
+			add(&out,
+				"agentcell: session %s ended; %llu accesses were refused "
+				"(agentcell log)\n",
 				cell->id, (unsigned long long)watched->denied);
 		return;
 	}

@@ -16,8 +16,8 @@
 #define FILE_MAX (64u << 10)
 #define REPLY_MS 2000
 
-int ac_rules_read(const char *path, uid_t first, uid_t last, struct ac_rules *rules,
-	struct ac_err *err)
+int ac_rules_read(
+	const char *path, uid_t first, uid_t last, struct ac_rules *rules, struct ac_err *err)
 {
 	ac_autofree char *text = calloc(1, FILE_MAX + 1);
 	ac_autoclose int fd = -1;
@@ -43,9 +43,9 @@ static bool is_same(const struct audit_rule_data *a, const struct audit_rule_dat
 	size_t used = a->field_count * sizeof(a->fields[0]);
 
 	return a->flags == b->flags && a->action == b->action && a->field_count == b->field_count &&
-		a->buflen == b->buflen && !memcmp(a->mask, b->mask, sizeof(a->mask)) &&
-		!memcmp(a->fields, b->fields, used) && !memcmp(a->values, b->values, used) &&
-		!memcmp(a->fieldflags, b->fieldflags, used) && !memcmp(a->buf, b->buf, a->buflen);
+	       a->buflen == b->buflen && !memcmp(a->mask, b->mask, sizeof(a->mask)) &&
+	       !memcmp(a->fields, b->fields, used) && !memcmp(a->values, b->values, used) &&
+	       !memcmp(a->fieldflags, b->fieldflags, used) && !memcmp(a->buf, b->buf, a->buflen);
 }
 
 static void note_present(struct ac_rules *rules, const struct audit_rule_data *kernel_rule)
@@ -60,7 +60,7 @@ static int list_rules(struct ac_rules *rules, struct ac_kernel *kernel)
 	int rc = audit_request_rules_list_data(kernel->fd);
 
 	while (rc >= 0) {
-		struct pollfd poll_fd = {.fd = kernel->fd, .events = POLLIN};
+		struct pollfd poll_fd = { .fd = kernel->fd, .events = POLLIN };
 		struct audit_reply reply;
 
 		rc = poll(&poll_fd, 1, REPLY_MS);
@@ -131,8 +131,8 @@ void ac_rules_unload(struct ac_rules *rules, struct ac_kernel *kernel)
 		struct ac_rule *rule = &rules->rule[i];
 
 		if (rule->added)
-			(void)audit_delete_rule_data(kernel->fd, rule->data,
-				(int)rule->data->flags, (int)rule->data->action);
+			(void)audit_delete_rule_data(kernel->fd, rule->data, (int)rule->data->flags,
+				(int)rule->data->action);
 		rule->added = false;
 	}
 }

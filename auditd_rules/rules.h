@@ -30,8 +30,8 @@ struct ac_rules {
 };
 
 /* Reads and compiles; every uid and auid range in it must be first..last.  Blocks. */
-int ac_rules_read(const char *path, uid_t first, uid_t last, struct ac_rules *rules,
-	struct ac_err *err);
+int ac_rules_read(
+	const char *path, uid_t first, uid_t last, struct ac_rules *rules, struct ac_err *err);
 /* The same for a text; name is for messages. */
 int ac_rules_parse(const char *name, char *text, uid_t first, uid_t last, struct ac_rules *rules,
 	struct ac_err *err);

@@ -30,14 +30,14 @@ static const struct {
 	uint32_t op;
 } operators[] = {
 	/* Longer ones first. */
-	{">=", AUDIT_GREATER_THAN_OR_EQUAL},
-	{"<=", AUDIT_LESS_THAN_OR_EQUAL},
-	{"!=", AUDIT_NOT_EQUAL},
-	{"&=", AUDIT_BIT_TEST},
-	{">", AUDIT_GREATER_THAN},
-	{"<", AUDIT_LESS_THAN},
-	{"=", AUDIT_EQUAL},
-	{"&", AUDIT_BIT_MASK},
+	{ ">=", AUDIT_GREATER_THAN_OR_EQUAL },
+	{ "<=", AUDIT_LESS_THAN_OR_EQUAL },
+	{ "!=", AUDIT_NOT_EQUAL },
+	{ "&=", AUDIT_BIT_TEST },
+	{ ">", AUDIT_GREATER_THAN },
+	{ "<", AUDIT_LESS_THAN },
+	{ "=", AUDIT_EQUAL },
+	{ "&", AUDIT_BIT_MASK },
 };
 
 static int parse_number(const char *text, uint32_t *value)
@@ -219,7 +219,7 @@ static int add_line(const char *name, unsigned number, char *line, uid_t first, 
 
 	if (rules->count == AC_RULES_MAX)
 		return ac_fail(err, E2BIG, "%s:%u: more than %d rules", name, number, AC_RULES_MAX);
-	*rule = (struct ac_rule){calloc(1, sizeof(*rule->data) + KEY_MAX), number, false, false};
+	*rule = (struct ac_rule){ calloc(1, sizeof(*rule->data) + KEY_MAX), number, false, false };
 	if (!rule->data)
 		return ac_fail_errno(err, ENOMEM, "%s:%u", name, number);
 	rules->count++;
@@ -239,7 +239,7 @@ int ac_rules_parse(const char *name, char *text, uid_t first, uid_t last, struct
 {
 	unsigned number = 0;
 
-	*rules = (struct ac_rules){.count = 0};
+	*rules = (struct ac_rules){ .count = 0 };
 	for (char *line = text; line;) {
 		char *end = strchr(line, '\n');
 		int rc = 0;

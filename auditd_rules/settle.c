@@ -79,7 +79,7 @@ static int release(struct ac_guardian *guardian, struct ac_cell *cell, struct ac
 
 void ac_cell_ready(struct ac_guardian *guardian, struct ac_cell *cell, pid_t pid)
 {
-	struct ac_err err = {0};
+	struct ac_err err = { 0 };
 	int rc;
 
 	if (!cell->owned || cell->launcher_ready || cell->asked) {
@@ -116,7 +116,7 @@ static void tell(struct ac_guardian *guardian, struct ac_cell *cell)
 /* ENDED is in the journal: the record of the end, the word to sudo, and out. */
 static void finish(struct ac_guardian *guardian, struct ac_cell *cell)
 {
-	struct ac_err err = {0};
+	struct ac_err err = { 0 };
 
 	if (ac_session_finish(&cell->session, &err))
 		syslog(LOG_ERR, "session %s: %s", cell->id, err.text);
@@ -160,7 +160,8 @@ void ac_cells_settle(struct ac_guardian *guardian)
 		if (cell->asked && cell->owned)
 			drive_out(guardian, cell);
 		else if (cell->asked)
-			ac_cell_free(guardian, cell); /* sudo drives, and will see the connection go */
+			ac_cell_free(
+				guardian, cell); /* sudo drives, and will see the connection go */
 		cell = next;
 	}
 }

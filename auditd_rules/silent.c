@@ -200,8 +200,7 @@ const struct ac_silent_line *ac_silent_find(
 	const struct ac_silent *silent, enum ac_silent_kind kind, const char *text)
 {
 	for (unsigned i = 0; i < silent->count; i++)
-		if (silent->line[i].kind == kind &&
-			ac_silent_line_matches(&silent->line[i], text))
+		if (silent->line[i].kind == kind && ac_silent_line_matches(&silent->line[i], text))
 			return &silent->line[i];
 	return NULL;
 }

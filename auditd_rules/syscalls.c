@@ -11,9 +11,18 @@
 
 #include "util.h"
 
-#define CALL(name, kind) {SYS_##name, AC_CALL_##kind, #name, -1, -1, false}
-#define WRITES(name, directory) {SYS_##name, AC_CALL_CHANGE, #name, directory, -1, true}
-#define OPENS(name, directory, flags) {SYS_##name, AC_CALL_OPEN, #name, directory, flags, false}
+#define CALL(name, kind) \
+	{ \
+		SYS_##name, AC_CALL_##kind, #name, -1, -1, false \
+	}
+#define WRITES(name, directory) \
+	{ \
+		SYS_##name, AC_CALL_CHANGE, #name, directory, -1, true \
+	}
+#define OPENS(name, directory, flags) \
+	{ \
+		SYS_##name, AC_CALL_OPEN, #name, directory, flags, false \
+	}
 
 /* Since Linux 5.14..6.15; old headers lack them. */
 #ifndef SYS_quotactl_fd
@@ -26,7 +35,7 @@
 static const struct ac_call calls[] = {
 #ifdef SYS_open
 	OPENS(open, -1, 1),
-	{SYS_creat, AC_CALL_OPEN, "creat", -1, -1, true},
+	{ SYS_creat, AC_CALL_OPEN, "creat", -1, -1, true },
 	WRITES(unlink, -1),
 	WRITES(rename, -1),
 	WRITES(link, -1),
@@ -40,7 +49,7 @@ static const struct ac_call calls[] = {
 #endif
 	OPENS(openat, 0, 2),
 	OPENS(openat2, 0, -1), /* its flags are in memory, out of reach */
-	{SYS_truncate, AC_CALL_OPEN, "truncate", -1, -1, true},
+	{ SYS_truncate, AC_CALL_OPEN, "truncate", -1, -1, true },
 	WRITES(unlinkat, 0),
 #ifdef SYS_renameat
 	WRITES(renameat, 0),
@@ -56,10 +65,10 @@ static const struct ac_call calls[] = {
 	WRITES(removexattr, -1),
 	WRITES(lremovexattr, -1),
 	CALL(fchmod, MODE),
-	{SYS_fchmodat, AC_CALL_MODE, "fchmodat", 0, -1, true},
-	{SYS_fchmodat2, AC_CALL_MODE, "fchmodat2", 0, -1, true},
+	{ SYS_fchmodat, AC_CALL_MODE, "fchmodat", 0, -1, true },
+	{ SYS_fchmodat2, AC_CALL_MODE, "fchmodat2", 0, -1, true },
 	CALL(execve, EXEC),
-	{SYS_execveat, AC_CALL_EXEC, "execveat", 0, -1, false},
+	{ SYS_execveat, AC_CALL_EXEC, "execveat", 0, -1, false },
 	CALL(connect, ADDRESS),
 	CALL(sendto, ADDRESS),
 	CALL(sendmsg, ADDRESS),
@@ -135,7 +144,7 @@ static const struct ac_call calls[] = {
 
 const struct ac_call *ac_call_find(int number)
 {
-	static const struct ac_call other = {-1, AC_CALL_OTHER, "system call", -1, -1, false};
+	static const struct ac_call other = { -1, AC_CALL_OTHER, "system call", -1, -1, false };
 
 	for (unsigned i = 0; i < AC_COUNT(calls); i++)
 		if (calls[i].number == number)

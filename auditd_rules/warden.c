@@ -84,7 +84,7 @@ static bool is_still(struct pulse_watch *watch, uint64_t value, int64_t limit)
 
 static void play_canary(int fd, const struct question *question)
 {
-	struct answer answer = {.status = -1, .landlock = ac_canary_has_landlock()};
+	struct answer answer = { .status = -1, .landlock = ac_canary_has_landlock() };
 	pid_t pid = ac_canary_fly(question->uid, question->gid);
 	int status;
 
@@ -95,11 +95,11 @@ static void play_canary(int fd, const struct question *question)
 
 static void run(int fd, struct ac_pulse *pulse)
 {
-	struct pulse_watch watch = {0}, guardian = {0};
+	struct pulse_watch watch = { 0 }, guardian = { 0 };
 	struct question question;
 
 	for (;;) {
-		struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+		struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
 		ssize_t length = 0;
 
 		(void)poll(&poll_fd, 1, ROUND_MS);
@@ -138,9 +138,9 @@ static void become_warden(int fd, struct ac_pulse *pulse)
 
 int ac_warden_start(struct ac_warden *warden, struct ac_err *err)
 {
-	struct ac_pulse *pulse = mmap(NULL, sizeof(*pulse), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int pair[2] = {-1, -1};
+	struct ac_pulse *pulse = mmap(
+		NULL, sizeof(*pulse), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int pair[2] = { -1, -1 };
 	pid_t pid = -1;
 
 	if (pulse != MAP_FAILED && !socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
@@ -161,17 +161,17 @@ int ac_warden_start(struct ac_warden *warden, struct ac_err *err)
 		return ac_fail_errno(err, code, "start the warden");
 	}
 	close(pair[1]);
-	*warden = (struct ac_warden){pid, (int)syscall(SYS_pidfd_open, pid, 0), pair[0], pulse};
+	*warden = (struct ac_warden){ pid, (int)syscall(SYS_pidfd_open, pid, 0), pair[0], pulse };
 	if (warden->pidfd < 0)
 		return ac_fail_errno(err, errno, "hold the warden's pidfd");
 	return 0;
 }
 
-int ac_warden_canary(struct ac_warden *warden, uid_t uid, gid_t gid, bool *landlock,
-	struct ac_err *err)
+int ac_warden_canary(
+	struct ac_warden *warden, uid_t uid, gid_t gid, bool *landlock, struct ac_err *err)
 {
-	struct question question = {ASK_CANARY, uid, gid};
-	struct pollfd poll_fd = {.fd = warden->fd, .events = POLLIN};
+	struct question question = { ASK_CANARY, uid, gid };
+	struct pollfd poll_fd = { .fd = warden->fd, .events = POLLIN };
 	struct answer answer;
 
 	if (send(warden->fd, &question, sizeof(question), MSG_NOSIGNAL) != sizeof(question))
@@ -185,15 +185,16 @@ int ac_warden_canary(struct ac_warden *warden, uid_t uid, gid_t gid, bool *landl
 			"the canary was not refused what it must be: is " AC_SESSIONS_DIRECTORY
 			" readable by others?");
 	if (answer.status)
-		return ac_fail(err, EPROTO, "the canary could not take uid %u or confine itself (%d)",
-			uid, answer.status);
+		return ac_fail(err, EPROTO,
+			"the canary could not take uid %u or confine itself (%d)", uid,
+			answer.status);
 	*landlock = answer.landlock;
 	return 0;
 }
 
 void ac_warden_stop(struct ac_warden *warden)
 {
-	struct question question = {.what = ASK_STOP};
+	struct question question = { .what = ASK_STOP };
 
 	if (warden->fd < 0)
 		return;

@@ -38,8 +38,8 @@ struct ac_warden {
 int ac_warden_start(struct ac_warden *warden, struct ac_err *err);
 
 /* Lets one be refused under that uid.  *landlock: whether this kernel reports Landlock denials. */
-int ac_warden_canary(struct ac_warden *warden, uid_t uid, gid_t gid, bool *landlock,
-	struct ac_err *err);
+int ac_warden_canary(
+	struct ac_warden *warden, uid_t uid, gid_t gid, bool *landlock, struct ac_err *err);
 
 /* An orderly end: nothing is killed. */
 void ac_warden_stop(struct ac_warden *warden);

@@ -109,10 +109,10 @@ static void look_for_mark(struct ac_watch *watch, const struct ac_record *record
 	const char *found = memmem(record->body.text, record->body.length, name, sizeof(name) - 1);
 	uint64_t mark;
 
-	if (!found || (size_t)(record->body.text + record->body.length - found) <
-			sizeof(name) - 1 + 16)
+	if (!found ||
+		(size_t)(record->body.text + record->body.length - found) < sizeof(name) - 1 + 16)
 		return;
-	if (ac_span_hex((struct ac_span){found + sizeof(name) - 1, 16}, &mark) &&
+	if (ac_span_hex((struct ac_span){ found + sizeof(name) - 1, 16 }, &mark) &&
 		mark == watch->expected_mark) {
 		watch->seen_mark = mark;
 		ac_watch_notify(watch);
@@ -154,8 +154,8 @@ static void take_datagram(struct ac_watch *watch, const char *bytes, size_t leng
 		return;
 	}
 	memcpy(&header, bytes, sizeof(header));
-	if (!ac_record_parse(header.nlmsg_type, bytes + NLMSG_HDRLEN, length - NLMSG_HDRLEN,
-		    &record))
+	if (!ac_record_parse(
+		    header.nlmsg_type, bytes + NLMSG_HDRLEN, length - NLMSG_HDRLEN, &record))
 		ac_watch_record(watch, &record);
 }
 
@@ -167,9 +167,9 @@ static bool take_batch(struct ac_watch *watch, struct buffers *buffers)
 	if (watch->source_fd < 0 || watch->stream.closed)
 		return false;
 	for (unsigned i = 0; i < BATCH; i++) {
-		buffers->vector[i] = (struct iovec){buffers->bytes[i], RECORD_SIZE};
-		buffers->message[i].msg_hdr =
-			(struct msghdr){.msg_iov = &buffers->vector[i], .msg_iovlen = 1};
+		buffers->vector[i] = (struct iovec){ buffers->bytes[i], RECORD_SIZE };
+		buffers->message[i].msg_hdr = (struct msghdr){ .msg_iov = &buffers->vector[i],
+			.msg_iovlen = 1 };
 	}
 	count = recvmmsg(watch->source_fd, buffers->message, BATCH, MSG_DONTWAIT, NULL);
 	if (count < 0 && errno == ENOBUFS) {
@@ -222,7 +222,7 @@ static void *run(void *argument)
 		(void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
 	memset(&buffers, 0, sizeof(buffers));
 	while (!stop) {
-		struct pollfd fds[2] = {{watch->kick_fd, POLLIN, 0}, {-1, POLLIN, 0}};
+		struct pollfd fds[2] = { { watch->kick_fd, POLLIN, 0 }, { -1, POLLIN, 0 } };
 
 		pthread_mutex_lock(&watch->lock);
 		fds[1].fd = watch->stream.closed ? -1 : watch->source_fd;
@@ -242,7 +242,7 @@ static void *run(void *argument)
 
 static int create_thread(struct ac_watch *watch, bool realtime)
 {
-	struct sched_param parameters = {.sched_priority = PRIORITY};
+	struct sched_param parameters = { .sched_priority = PRIORITY };
 	pthread_attr_t attributes;
 	int rc = pthread_attr_init(&attributes);
 

@@ -105,8 +105,8 @@ bool ac_watch_read(struct ac_watch *watch, uid_t uid, struct ac_watched *watched
 
 static void freeze_as_wished(struct ac_slot *slot)
 {
-	ac_slot_freeze(slot,
-		slot->wants_frozen || slot->watched.resolving || slot->watched.escaped);
+	ac_slot_freeze(
+		slot, slot->wants_frozen || slot->watched.resolving || slot->watched.escaped);
 }
 
 void ac_watch_freeze(struct ac_watch *watch, uid_t uid, bool frozen)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: ISC
+# shellcheck shell=sh disable=SC2034
+# A listener and nothing else of the suite: sessions are made by hand (session.c).  Sourced instead of
+# tests/lib/sandbox.sh.  uid range 71000-71999, so that nothing else on the machine is watched.
+
+SANDBOX_AUDIT=1
+# shellcheck source=tests/lib/sandbox.sh
+. "$(dirname "$0")/../lib/sandbox.sh"
+
+session=$build/audit/session
+attack=$build/audit/attack
+json_log=/var/log/agentcell/agentcell.jsonl
+listener=
+
+mkdir -p /etc/agentcell/harness.d /etc/audit/rules.d
+cp "$tree"/conf/harness.d/*.conf /etc/agentcell/harness.d/
+cp "$tree/auditd_rules/silent.conf" /etc/agentcell/silent.conf
+sed 's/70000/71000/g; s/70999/71999/g' "$tree/auditd_rules/40-agentcell.rules" \
+	>/etc/audit/rules.d/40-agentcell.rules
+cat >/etc/agentcell/agentcell.conf <<EOF
+[session]
+uid_range = 71000-71999
+[firewall]
+enabled = ${FIREWALL:-no}
+EOF
+chmod -R go-w /etc/agentcell /etc/audit
+mkdir -p -m 0711 /home/dev
+mkdir -m 0700 /home/dev/.ssh
+echo secret >/home/dev/.ssh/id_ed25519
+mkdir -m 0777 /home/dev/project
+echo text >/home/dev/project/text
+chmod 0777 /home/dev/project
+cd /home/dev/project || exit 1
+
+wait_for() { # seconds command...: until it succeeds
+	wait_until=$(($(date +%s) + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$(date +%s)" -lt "$wait_until" ] || return 1
+		sleep 0.05
+	done
+}
+
+listener_start() {
+	rm -f /run/listener.ready
+	"$build/agentcelld" -n 3 3>/run/listener.ready 8>&- >>/run/listener.log 2>&1 &
+	listener=$!
+	wait_for 10 test -s /run/listener.ready || {
+		sandbox_say 'the listener does not start:'
+		cat /run/listener.log >&2
+		exit 1
+	}
+}
+
+listener_stop() {
+	[ -n "$listener" ] || return 0
+	kill "$listener" 2>/dev/null
+	wait "$listener"
+	listener=
+}
+
+# One session in the project, with the key's directory as bait; status in $status, words in $said.
+run() { # [option...] -- command...
+	said=$("$session" -p /home/dev/project -b /home/dev/.ssh "$@" 8>&- 2>&1)
+	status=$?
+}
+
+clean=1 wall_clock=2 lost=5 escape=6
+
+logged() { # event [words]: lines of the log
+	grep "\"event\":\"$1\"" "$json_log" 2>/dev/null | grep -c -- "${2-}"
+}
+
+left() { # processes of the range
+	ps -eo uid=,stat= | awk '$1 >= 71000 && $1 <= 71999 && $2 !~ /Z/' | wc -l
+}
+
+nothing_left() {
+	[ "$(left)" = 0 ] && [ -z "$(ls /run/agentcell/sessions)" ] &&
+		[ -z "$(ls "$(sandbox_cgroup_root)/agentcell" 2>/dev/null | grep -v '\.')" ]
+}
