@@ -187,12 +187,8 @@ int ac_view_enter(const struct ac_session_policy *session, const struct ac_addre
 	result = view.idmap_fd < 0 ? view.idmap_fd : unshare_all(err);
 	if (!result)
 		result = attach_root(&view, err);
-	if (!result) {
-		mode_t before = umask(022); /* what is laid out is for the session to pass through */
-
+	if (!result)
 		result = build(&view, err);
-		umask(before);
-	}
 	if (!result)
 		result = go_to_cwd(session, err);
 	const int fds[] = { view.root_fd, view.idmap_fd, view.hidden_directory_fd,
