@@ -75,14 +75,21 @@ cell_cgroups() {
 	find "$(sandbox_cgroup_root)" -mindepth 1 -type d -path '*/agentcell/*' 2>/dev/null
 }
 
+# Elements that belong to one session: all sets but the constant map of uids to marks.
+firewall_elements() {
+	nft list table inet agentcell 2>/dev/null | awk '
+		/^\t(set|map) / { name = $2 }
+		/elements = / && name != "marks" { print "nft " name " " $0 }'
+}
+
 # What a session could have left behind, one a line; nothing is the only good answer.
 remains() {
 	range_processes | sed 's/^/process /'
-	find /run/agentcell/sessions /run/agentcell/uids /run/agentcell/view -mindepth 1 2>/dev/null
+	find /run/agentcell/sessions /run/agentcell/uids /run/agentcell/view -mindepth 1 \
+		! -name .last 2>/dev/null
 	find /run/userdb -name '*agentcell-*' 2>/dev/null
 	cell_cgroups
-	nft list table inet agentcell 2>/dev/null | grep -E 'elements|70[0-9]{3} \.' |
-		grep -v 'skuid 70000-70999' | sed 's/^/nft /'
+	firewall_elements
 	awk '$5 ~ /^\/run\/agentcell/' /proc/self/mountinfo
 	ipcs -m -q -s 2>/dev/null | awk '$3 ~ /^70[0-9][0-9][0-9]$/ { print "ipc " $0 }'
 	find /dev/shm /dev/mqueue /tmp /var/tmp -uid +69999 -uid -71000 2>/dev/null

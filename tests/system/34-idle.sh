@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# A session in a project full of odd files changes nothing there: owner, mode, times (ctime too), ACL,
+# extended attributes, link counts, content.
+. "$(dirname "$0")/../lib/session.sh"
+
+cd /home/dev/project || exit 1
+mkdir -p a/b/c 'with blank' d0 && chmod 0 d0
+echo x >a/plain; chmod 600 a/plain; ln a/plain a/hard; ln -s /home/dev/.ssh/id_ed25519 link; ln -s nowhere dangling
+printf 'x' >"$(printf 'new\nline')"; printf 'x' >"$(printf '\377bytes')"; : >'  '
+truncate -s 10M sparse; mkfifo fifo; touch unreadable; chmod 0 unreadable
+setfacl -m u:other:r a/plain; setfacl -d -m g:dev:rwx a/b; setfattr -n user.note -v kept a/hard
+cp /bin/true tool; chmod 4755 tool; mkdir -m 2775 shared; touch -d '1999-01-01' old
+chown -hR dev:dev .; chgrp other shared; touch foreign; chown other:other foreign
+cat >/run/list <<-'END'
+	cd /home/dev/project
+	find . -printf '%p %y %i %n %U:%G %m %s %T@ %C@ %l\n' | sort
+	getfacl -R -p . 2>/dev/null
+	getfattr -R -d -m - . 2>/dev/null
+	find . -type f -print0 | sort -z | xargs -0 cksum
+END
+sh /run/list >/run/before
+cd /
+check 'the listing sees a change' sh -c 'touch /home/dev/project/a; sh /run/list | ! cmp -s - /run/before'
+sh /run/list >/run/before
+agent dev AGENTCELL_RISK=medium sleep 1 >/run/out 2>&1
+equal 'an idle session ends well' "$?" 0
+sh /run/list >/run/after
+check 'and has changed nothing' diff -u /run/before /run/after
+grep -q 'files that nobody of hers may read' /dev/null # the file d0/unreadable: see agentcell.conf(5)
+nothing_left 'idle'
+finish
