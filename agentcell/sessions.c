@@ -2,6 +2,7 @@
 /* agentcell sessions: asks the listener.  Root sees all sessions, a user her own. */
 #include <errno.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "commands.h"
 #include "options.h"
@@ -21,7 +22,7 @@ static const struct ac_out_column columns[] = {
 	{ "os_user", "ACCOUNT" },
 	{ "uid", "UID" },
 	{ "harness", "HARNESS" },
-	{ "started", "STARTED" },
+	{ "since", "SINCE" },
 	{ NULL, NULL },
 };
 
@@ -39,6 +40,38 @@ static int add(json_object *sessions, const struct ac_wire *message, struct ac_e
 	if (json_object_array_add(sessions, session) < 0)
 		return ac_fail_errno(err, ENOMEM, "list sessions");
 	return 0;
+}
+
+/* For people: the local time of the start. */
+static void add_since(json_object *sessions)
+{
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(sessions); i++) {
+		json_object *session = json_object_array_get_idx(sessions, i), *started;
+		char text[64] = "";
+		struct tm tm;
+		time_t time;
+
+		if (!json_object_object_get_ex(session, "started", &started))
+			continue;
+		time = (time_t)json_object_get_int64(started);
+		if (localtime_r(&time, &tm))
+			strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm);
+		ac_out_add(session, "since", text);
+	}
+}
+
+static void show(json_object *sessions, bool json)
+{
+	if (json) {
+		ac_out_json(sessions);
+	} else if (json_object_array_length(sessions) == 0) {
+		puts("no session is running");
+	} else {
+		add_since(sessions);
+		ac_out_table(sessions, columns);
+	}
 }
 
 static int ask(json_object *sessions, struct ac_err *err)
@@ -83,12 +116,8 @@ int ac_command_sessions(int argc, char **argv)
 	rc = ask(sessions, &err);
 	if (rc < 0)
 		ac_out_error(&err);
-	else if (options.json)
-		ac_out_json(sessions);
-	else if (json_object_array_length(sessions) == 0)
-		puts("no session is running");
 	else
-		ac_out_table(sessions, columns);
+		show(sessions, options.json);
 	json_object_put(sessions);
 	return rc < 0 ? AC_EXIT_FAILED : AC_EXIT_OK;
 }

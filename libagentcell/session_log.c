@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "escape.h"
 #include "log.h"
 #include "util.h"
 
@@ -27,23 +26,21 @@ static int write_log(struct ac_session *session, enum ac_log_event event,
 	return result;
 }
 
-/* "a, b, c", escaped; cut at the buffer's end with "..." */
+/* "a, b, c", raw: ac_log_write escapes; cut at the buffer's end with "..." */
 static void join_paths(char *text, size_t size, const struct ac_path_list *list)
 {
 	size_t used = 0;
 
 	text[0] = '\0';
-	for (unsigned i = 0; i < list->count && used + 8 < size; i++) {
-		if (i)
-			used += (size_t)snprintf(text + used, size - used, ", ");
-		size_t full = ac_escape(text + used, size - used - 4, list->entry[i].path,
-			strlen(list->entry[i].path));
+	for (unsigned i = 0; i < list->count; i++) {
+		int length = snprintf(
+			text + used, size - used, "%s%s", i ? ", " : "", list->entry[i].path);
 
-		used += strlen(text + used);
-		if (full >= size - used) {
+		if (length < 0 || (size_t)length >= size - used - 4) {
 			snprintf(text + used, size - used, "...");
 			return;
 		}
+		used += (size_t)length;
 	}
 }
 
@@ -61,15 +58,12 @@ int ac_session_log_start(struct ac_session *session, struct ac_err *err)
 {
 	const struct ac_plan *plan = &session->policy->plan;
 	const struct ac_policy *policy = &session->policy->policy;
-	char write_paths[8192], read_paths[8192], excluded[8192], command[AC_PATH_MAX * 3],
-		cwd[AC_PATH_MAX * 3], names[4096];
+	char write_paths[8192], read_paths[8192], excluded[8192], names[4096];
 
 	join_paths(write_paths, sizeof write_paths, &policy->write_paths);
 	join_paths(read_paths, sizeof read_paths, &policy->read_paths);
 	join_paths(excluded, sizeof excluded, &policy->excluded_paths);
 	join_names(names, sizeof names, &policy->env_allowlist);
-	ac_escape(command, sizeof command, plan->command, strlen(plan->command));
-	ac_escape(cwd, sizeof cwd, plan->cwd, strlen(plan->cwd));
 	const struct ac_log_field fields[] = {
 		{ "status", "planned", 0 },
 		{ "cause", "none", 0 },
@@ -80,8 +74,8 @@ int ac_session_log_start(struct ac_session *session, struct ac_err *err)
 		{ "os_user", policy->os_user, 0 },
 		{ "uid", NULL, policy->uid },
 		{ "harness", plan->harness, 0 },
-		{ "command", command, 0 },
-		{ "cwd", cwd, 0 },
+		{ "command", plan->command, 0 },
+		{ "cwd", plan->cwd, 0 },
 		{ "risk", ac_risk_name(policy->risk), 0 },
 		{ "write_paths", write_paths, 0 },
 		{ "read_paths", read_paths, 0 },
