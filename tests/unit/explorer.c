@@ -51,15 +51,6 @@ static struct explorer_result result;
 static bool telling;
 static jmp_buf death, verdict;
 
-static unsigned choose(unsigned n)
-{
-	if (choices.at == choices.known) {
-		choices.taken[choices.known] = 0;
-		choices.of[choices.known++] = (unsigned char)n;
-	}
-	return choices.taken[choices.at++];
-}
-
 static bool next_run(void)
 {
 	while (choices.known > 0) {
@@ -94,6 +85,16 @@ static void must(bool condition, const char *sentence)
 	say("BROKEN: %s", sentence);
 	result.broken = sentence;
 	longjmp(verdict, 1);
+}
+
+static unsigned choose(unsigned n)
+{
+	must(choices.at < CHOICES_MAX, "a session without further faults ends");
+	if (choices.at == choices.known) {
+		choices.taken[choices.known] = 0;
+		choices.of[choices.known++] = (unsigned char)n;
+	}
+	return choices.taken[choices.at++];
 }
 
 static void die(const char *when)
