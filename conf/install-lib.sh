@@ -165,6 +165,9 @@ configuration() { # likewise, but an admin's file stays
 	for profile in "$top"/conf/harness.d/*.conf; do
 		echo "0644 $profile $sysconfdir/agentcell/harness.d/${profile##*/}"
 	done
+	for profile in "$top"/conf/harness.d/files/*; do
+		echo "0644 $profile $sysconfdir/agentcell/harness.d/files/${profile##*/}"
+	done
 	echo "0644 $top/auditd_rules/silent.conf $sysconfdir/agentcell/silent.conf"
 	echo "0644 $top/conf/pam.d/agentcell $sysconfdir/pam.d/agentcell"
 	echo "0640 $top/auditd_rules/40-agentcell.rules $sysconfdir/audit/rules.d/40-agentcell.rules"
