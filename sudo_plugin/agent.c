@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "account.h"
@@ -169,6 +170,24 @@ static void show_terms(struct ac_agent *agent)
 			"agentcell: WARNING: the firewall is off (firewall.enabled = no)\n");
 }
 
+/* Asked early, since sudo's own message ("unable to execute") would name the user's command. */
+static int check_launcher(struct ac_err *err)
+{
+	struct stat status;
+	ac_autoclose int fd = open(AC_LAUNCHER, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return ac_fail_errno(
+			err, errno, "cannot find %s; install agentcell again", AC_LAUNCHER);
+	if (!S_ISREG(status.st_mode) || status.st_uid != 0 ||
+		status.st_mode & (S_IWGRP | S_IWOTH) || !(status.st_mode & S_IXOTH))
+		return ac_fail(err, EPERM,
+			"%s must be a program of root's that everybody can run and nobody else can "
+			"write",
+			AC_LAUNCHER);
+	return 0;
+}
+
 static int prepare(struct ac_agent *agent, char *const sudoers_info[], struct ac_err *err)
 {
 	const struct ac_plan_input input = {
@@ -178,8 +197,10 @@ static int prepare(struct ac_agent *agent, char *const sudoers_info[], struct ac
 		.command = ac_vector_get(sudoers_info, "command"),
 		.cwd = ac_vector_get(sudoers_info, "cwd"),
 	};
-	int result = ac_plan_make(&input, agent->session.policy, err);
+	int result = check_launcher(err);
 
+	if (!result)
+		result = ac_plan_make(&input, agent->session.policy, err);
 	if (!result)
 		result = ac_keys_take(&agent->session.policy->plan, &agent->harness, err);
 	if (!result)

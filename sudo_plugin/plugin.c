@@ -136,7 +136,8 @@ static int refuse(char *const argv[], const char **errstr, int result)
 	ac_refuse_log(&plugin.request, plugin.role, argv, &plugin.error);
 	if (errstr)
 		*errstr = plugin.error.text;
-	if (result == 0 && plugin.print)
+	/* sudo 1.9.13 hands errstr to the audit plugins only: the person would see nothing. */
+	if (plugin.print)
 		plugin.print(SUDO_CONV_ERROR_MSG, "agentcell: %s\n", plugin.error.text);
 	return result;
 }
@@ -216,7 +217,7 @@ static int plugin_check_policy(int argc, char *const argv[], char *env_add[], ch
 	}
 	/* sudoers would refuse AGENTCELL_PATHS=... to users without SETENV. */
 	if (has_wishes && ac_wishes_take(wishes, env_add, plugin.user_env, &plugin.error) != 0)
-		return fail(errstr);
+		return refuse(argv, errstr, -1);
 	int result = plugin.sudoers->check_policy(
 		argc, argv, env_add, command_info, argv_out, user_env_out, errstr);
 	if (result != 1)
@@ -266,8 +267,7 @@ static int plugin_init_session(struct passwd *pwd, char **user_env_out[], const 
 		return -1;
 	if (plugin.agent_switch->open(plugin.agent, &plugin.error) == 1)
 		return 1;
-	ac_refuse_log(&plugin.request, plugin.role, plugin.answer.argv, &plugin.error);
-	return fail(errstr);
+	return refuse(plugin.answer.argv, errstr, -1);
 }
 
 static void plugin_register_hooks(int version, int (*register_hook)(struct sudo_hook *hook))
