@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: ISC
+# A person at a full-screen program: tmux is the terminal (a dumb pty is not enough, harnesses ask it
+# what it is).  One terminal at a time.
+
+tui_socket=/tmp/tui.socket
+
+tui_start() { # user directory columns rows command...
+	tui_user=$1 tui_directory=$2 tui_columns=$3 tui_rows=$4
+	shift 4
+	rm -f "$tui_socket" /tmp/tui.status
+	tui_command=
+	for tui_word in "$@"; do
+		tui_command="$tui_command '$(printf %s "$tui_word" | sed "s/'/'\\\\''/g")'"
+	done
+	printf '%s\n' "cd '$tui_directory' && setpriv --reuid $tui_user --regid $tui_user --init-groups $tui_command" \
+		'echo $? >/tmp/tui.status' >/tmp/tui.command
+	TERM=xterm-256color LC_ALL=C.UTF-8 tmux -u -f /dev/null -S "$tui_socket" \
+		new-session -d -x "$tui_columns" -y "$tui_rows" 'sh /tmp/tui.command'
+}
+
+tui_screen() {
+	tmux -S "$tui_socket" capture-pane -p 2>/dev/null
+}
+
+tui_keys() { # as tmux names them: text, Enter, C-c
+	tmux -S "$tui_socket" send-keys "$@"
+}
+
+tui_resize() { # columns rows
+	tmux -S "$tui_socket" resize-window -x "$1" -y "$2"
+}
+
+tui_wait() { # regex seconds
+	tui_tries=$(($2 * 5))
+	while [ "$tui_tries" -gt 0 ]; do
+		tui_screen >/tmp/tui.screen
+		grep -qE "$1" /tmp/tui.screen && return 0
+		[ ! -e /tmp/tui.status ] || return 1
+		sleep 0.2
+		tui_tries=$((tui_tries - 1))
+	done
+	return 1
+}
+
+# The status of the command once it has ended by itself, or "running".
+tui_ended() { # seconds
+	tui_tries=$(($1 * 5))
+	while [ "$tui_tries" -gt 0 ] && [ ! -e /tmp/tui.status ]; do
+		sleep 0.2
+		tui_tries=$((tui_tries - 1))
+	done
+	cat /tmp/tui.status 2>/dev/null || echo running
+}
+
+tui_stop() {
+	tmux -S "$tui_socket" kill-server 2>/dev/null
+	rm -f "$tui_socket"
+}
