@@ -185,7 +185,7 @@ int ac_account_release(const char *session_id, uid_t uid, struct ac_err *err)
 		return last_fd;
 	snprintf(name, sizeof(name), "%u", uid);
 	code = read_lease(leases, name, holder);
-	if (code == -ENOENT || (!code && strcmp(holder, session_id)))
+	if (code == -ENOENT || (!code && strcmp(holder, session_id) != 0))
 		return 0; /* given back before, perhaps leased to another since */
 	if (code)
 		return ac_fail_errno(err, -code, "read the lease %s/%u", AC_UIDS_DIRECTORY, uid);

@@ -35,7 +35,7 @@ static bool is_of(const struct ipc_perm *permissions, uid_t uid)
 static int remove_shared_memory(uid_t uid)
 {
 	struct shm_info info;
-	struct shmid_ds status;
+	struct shmid_ds status = { 0 };
 	int last = shmctl(0, SHM_INFO, (struct shmid_ds *)(void *)&info), code = 0;
 
 	for (int i = 0; i <= last; i++) {
@@ -51,7 +51,7 @@ static int remove_shared_memory(uid_t uid)
 static int remove_message_queues(uid_t uid)
 {
 	struct msginfo info;
-	struct msqid_ds status;
+	struct msqid_ds status = { 0 };
 	int last = msgctl(0, MSG_INFO, (struct msqid_ds *)(void *)&info), code = 0;
 
 	for (int i = 0; i <= last; i++) {
@@ -67,7 +67,7 @@ static int remove_message_queues(uid_t uid)
 static int remove_semaphores(uid_t uid)
 {
 	struct seminfo info;
-	struct semid_ds status;
+	struct semid_ds status = { 0 };
 	int last = semctl(0, 0, SEM_INFO, (union semaphore_argument){ .info = &info }), code = 0;
 
 	for (int i = 0; i <= last; i++) {

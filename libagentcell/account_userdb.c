@@ -28,7 +28,7 @@ static bool host_uses_userdb(void)
 		char *place, *word;
 
 		line[strcspn(line, "#\n")] = '\0';
-		if (strncmp(line, "passwd:", 7))
+		if (strncmp(line, "passwd:", 7) != 0)
 			continue;
 		for (word = strtok_r(line + 7, " \t", &place); word;
 			word = strtok_r(NULL, " \t", &place))

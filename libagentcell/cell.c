@@ -200,24 +200,35 @@ static json_object *parse(const char *text, size_t length)
 	return object;
 }
 
-int ac_cell_read(int fd, struct ac_cell *cell, struct ac_err *err)
-{
-	ac_autofree char *text = malloc(AC_CELL_SIZE_MAX);
-	ac_autofree struct ac_cell *found = calloc(1, sizeof(*found));
-	autoobject json_object *object = NULL;
-	ssize_t length;
+struct reading { /* large: what is read, and what it means */
+	struct ac_cell cell;
+	char text[AC_CELL_SIZE_MAX];
+};
 
-	if (!text || !found)
-		return ac_fail(err, ENOMEM, "read the cell file");
-	length = ac_read_all(fd, text, AC_CELL_SIZE_MAX);
+static int read_file(int fd, struct reading *reading, struct ac_err *err)
+{
+	autoobject json_object *object = NULL;
+	ssize_t length = ac_read_all(fd, reading->text, sizeof(reading->text));
+
 	if (length < 0)
 		return ac_fail_errno(err, (int)-length, "read the cell file");
-	object = parse(text, (size_t)length);
-	if (!object || !read_cell(object, found))
+	object = parse(reading->text, (size_t)length);
+	if (!object || !read_cell(object, &reading->cell))
 		return ac_fail(err, EBADMSG,
 			"the cell file is not what this launcher understands: are the PAM module "
 			"and the "
 			"launcher of the same version?");
-	*cell = *found;
 	return 0;
+}
+
+int ac_cell_read(int fd, struct ac_cell *cell, struct ac_err *err)
+{
+	struct reading *reading = calloc(1, sizeof(*reading));
+	int code = reading ? read_file(fd, reading, err)
+			   : ac_fail(err, ENOMEM, "read the cell file");
+
+	if (reading && !code)
+		*cell = reading->cell;
+	free(reading);
+	return code;
 }

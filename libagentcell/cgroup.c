@@ -267,13 +267,16 @@ static FILE *open_procs(int cgroup_fd)
 static int kill_listed(int cgroup_fd)
 {
 	ac_autofclose FILE *procs = open_procs(cgroup_fd);
-	int pid;
+	char line[16];
 
 	if (!procs)
 		return -errno;
-	while (fscanf(procs, "%d", &pid) == 1)
+	while (fgets(line, sizeof(line), procs)) {
+		pid_t pid = (pid_t)strtol(line, NULL, 10);
+
 		if (pid > 1)
 			(void)kill(pid, SIGKILL);
+	}
 	return 0;
 }
 
@@ -319,12 +322,12 @@ int ac_cgroup_freeze(int cgroup_fd, bool frozen, struct ac_err *err)
 int ac_cgroup_has(int cgroup_fd, pid_t pid)
 {
 	ac_autofclose FILE *procs = open_procs(cgroup_fd);
-	int listed;
+	char line[16];
 
 	if (!procs)
 		return -errno;
-	while (fscanf(procs, "%d", &listed) == 1)
-		if (listed == pid)
+	while (fgets(line, sizeof(line), procs))
+		if (strtol(line, NULL, 10) == pid)
 			return 1;
 	return ferror(procs) ? -EIO : 0;
 }

@@ -151,37 +151,49 @@ struct loaded { /* what the table's comment says */
 	unsigned version, first, last, loopback, rules;
 };
 
+/* "agentcell <version> <first>-<last> <loopback> <rules>" and nothing else. */
+static bool parse_comment(const char *comment, struct loaded *loaded)
+{
+	unsigned *const numbers[] = { &loaded->version, &loaded->first, &loaded->last,
+		&loaded->loopback, &loaded->rules };
+	char again[128];
+	char *at;
+
+	if (strncmp(comment, "agentcell ", 10) != 0)
+		return false;
+	at = strchr(comment, ' ');
+	for (unsigned i = 0; at && i < AC_COUNT(numbers); i++)
+		*numbers[i] = (unsigned)strtoul(*at ? at + 1 : at, &at, 10);
+	snprintf(again, sizeof(again), "agentcell %u %u-%u %u %u", loaded->version, loaded->first,
+		loaded->last, loaded->loopback, loaded->rules);
+	return !strcmp(comment, again);
+}
+
 /* 1 when the kernel holds the table, whole; 0; or -errno. */
 static int read_loaded(struct loaded *loaded)
 {
-	char comment[128], again[128];
+	char comment[128];
 	int code = ac_nftables_comment(comment, sizeof(comment));
 	int rules;
 
 	if (code)
 		return code == -ENOENT || code == -ESHUTDOWN ? 0 : code;
-	if (sscanf(comment, "agentcell %u %u-%u %u %u", &loaded->version, &loaded->first,
-		    &loaded->last, &loaded->loopback, &loaded->rules) != 5)
+	if (!parse_comment(comment, loaded) || loaded->version != VERSION)
 		return 0;
-	snprintf(again, sizeof(again), "agentcell %u %u-%u %u %u", loaded->version, loaded->first,
-		loaded->last, loaded->loopback, loaded->rules);
 	rules = ac_nftables_rules();
-	if (rules < 0)
-		return rules;
-	return !strcmp(comment, again) && loaded->version == VERSION &&
-	       (unsigned)rules == loaded->rules;
+	return rules < 0 ? rules : (unsigned)rules == loaded->rules;
 }
 
 int ac_firewall_is_loaded(void)
 {
-	struct loaded loaded;
+	struct loaded loaded = { 0 };
 
 	return read_loaded(&loaded);
 }
 
 int ac_firewall_has_loopback(void)
 {
-	struct loaded loaded;
+	struct loaded loaded = { 0 };
 	int code = read_loaded(&loaded);
 
 	return code == 1 ? loaded.loopback == 1 : code ? code : -ENOENT;
@@ -189,7 +201,7 @@ int ac_firewall_has_loopback(void)
 
 int ac_firewall_load(uid_t first, uid_t last, struct ac_err *err)
 {
-	struct loaded loaded;
+	struct loaded loaded = { 0 };
 	int code = read_loaded(&loaded);
 
 	if (first > last || !first || last - first >= RANGE_MAX)

@@ -73,7 +73,7 @@ static int take_own(void *context, const struct ac_nftables_element *element)
 	struct elements *elements = context;
 	uint32_t uid = uid_field(element->set, elements->uid);
 
-	if (element->length < sizeof(uid) || memcmp(element->key, &uid, sizeof(uid)))
+	if (element->length < sizeof(uid) || memcmp(element->key, &uid, sizeof(uid)) != 0)
 		return 0;
 	return append(elements, element);
 }

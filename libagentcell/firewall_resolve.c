@@ -191,7 +191,7 @@ static int take_name(
 int ac_firewall_resolve(
 	const struct ac_policy *policy, struct ac_addresses *addresses, struct ac_err *err)
 {
-	ac_autofree struct ac_addresses *found = calloc(1, sizeof(*found));
+	struct ac_addresses *found = calloc(1, sizeof(*found));
 	int code = 0;
 
 	if (!found)
@@ -206,5 +206,6 @@ int ac_firewall_resolve(
 			code = take_name(&policy->endpoints[i], found, err);
 	if (!code)
 		*addresses = *found;
+	free(found);
 	return code;
 }

@@ -201,19 +201,12 @@ static int handle_datagram(const unsigned char *bytes, size_t length, unsigned *
 }
 
 /* Sends and handles the answer: acks acknowledgements, or one message, or a dump. */
-int ac_netlink_transact(
-	const struct ac_netlink *request, unsigned acks, ac_netlink_handler *handle, void *context)
+static int exchange(int fd, unsigned char *bytes, const struct ac_netlink *request, unsigned acks,
+	ac_netlink_handler *handle, void *context)
 {
-	ac_autoclose int fd = open_netlink();
-	ac_autofree unsigned char *bytes = malloc(AC_NETLINK_BUFFER);
 	bool interrupted = false;
-	int code;
+	int code = send_request(fd, request);
 
-	if (fd < 0)
-		return fd;
-	if (!bytes)
-		return -ENOMEM;
-	code = send_request(fd, request);
 	while (!code) {
 		ssize_t length = receive(fd, bytes);
 
@@ -223,5 +216,18 @@ int ac_netlink_transact(
 	}
 	if (code == 1)
 		return interrupted ? -EINTR : 0;
+	return code;
+}
+
+int ac_netlink_transact(
+	const struct ac_netlink *request, unsigned acks, ac_netlink_handler *handle, void *context)
+{
+	ac_autoclose int fd = open_netlink();
+	unsigned char *bytes = malloc(AC_NETLINK_BUFFER);
+	int code = fd < 0 ? fd : -ENOMEM;
+
+	if (fd >= 0 && bytes)
+		code = exchange(fd, bytes, request, acks, handle, context);
+	free(bytes);
 	return code;
 }

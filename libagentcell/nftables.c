@@ -57,14 +57,12 @@ static unsigned add_elements(
 
 int ac_nftables_change(const struct ac_nftables_element *elements, unsigned count)
 {
-	ac_autofree unsigned char *bytes = malloc(AC_NETLINK_BUFFER);
+	ac_autofree unsigned char *bytes = count ? malloc(AC_NETLINK_BUFFER) : NULL;
 	struct ac_netlink request = { .bytes = bytes };
 	unsigned messages = 0;
 
 	if (!bytes)
-		return -ENOMEM;
-	if (!count)
-		return 0;
+		return count ? -ENOMEM : 0;
 	ac_netlink_close(&request, ac_netlink_open(&request, NFNL_MSG_BATCH_BEGIN, 0, 0));
 	while (count) {
 		unsigned run = add_elements(&request, elements, count);

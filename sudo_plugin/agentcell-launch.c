@@ -81,12 +81,10 @@ static int become(const struct ac_cell *cell, char **argv)
 int main(int argc, char **argv)
 {
 	struct ac_err err = { 0 };
-	ac_autofree struct ac_cell *cell = calloc(1, sizeof(*cell));
+	static struct ac_cell cell; /* large */
 	int socket = argc >= 4 && !strcmp(argv[2], "--") ? parse_fd(argv[1]) : -1;
 
-	if (!cell)
-		return EXIT_REFUSED;
-	if (socket < 0 || launch_prove_view(cell, &err) == -ENOENT) {
+	if (socket < 0 || launch_prove_view(&cell, &err) == -ENOENT) {
 		fputs("agentcell-launch: sudo starts this program inside a session; it does "
 		      "nothing "
 		      "elsewhere.  Try: sudo -u agentcell-worker <command>\n",
@@ -95,11 +93,11 @@ int main(int argc, char **argv)
 	}
 	if (err.code)
 		return refuse(&err);
-	if (strcmp(argv[3], cell->command)) {
-		ac_fail(&err, EPERM, "the command is not the one of session %s", cell->session_id);
+	if (strcmp(argv[3], cell.command) != 0) {
+		ac_fail(&err, EPERM, "the command is not the one of session %s", cell.session_id);
 		return refuse(&err);
 	}
-	if (prove_and_confine(&socket, cell, &err) || launch_barrier(socket, cell, &err))
+	if (prove_and_confine(&socket, &cell, &err) || launch_barrier(socket, &cell, &err))
 		return refuse(&err);
-	return become(cell, argv + 3);
+	return become(&cell, argv + 3);
 }

@@ -53,7 +53,7 @@ static int await_go(int socket, const struct ac_cell *cell, struct ac_err *err)
 		close(fds[i]);
 	if (code)
 		return ac_fail_within(err, "wait for the listener's permission to start");
-	if (fd_count || strcmp(message.session_id, cell->session_id))
+	if (fd_count || strcmp(message.session_id, cell->session_id) != 0)
 		return ac_fail(err, EBADMSG, "the listener answered for another session");
 	if (message.type == AC_WIRE_REFUSED)
 		return ac_fail(err, EPERM, "the listener refuses the start: %s", message.text);

@@ -36,7 +36,7 @@ static int open_without_links(const char *path, int flags)
 
 static int mount_of(int fd, uint64_t *id)
 {
-	struct statx status;
+	struct statx status = { 0 };
 
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &status))
 		return -errno;
@@ -50,7 +50,7 @@ static int prove_root(int cell_fd, struct ac_err *err)
 	ac_autoclose int root = open_without_links("/", O_PATH | O_DIRECTORY);
 	struct stat directory, file;
 	struct statfs fs;
-	uint64_t mount[2];
+	uint64_t mount[2] = { 0 };
 
 	if (root < 0 || fstat(root, &directory) || fstat(cell_fd, &file) || fstatfs(root, &fs) ||
 		mount_of(root, &mount[0]) || mount_of(cell_fd, &mount[1]))
@@ -237,7 +237,7 @@ int launch_enter_directory(const struct ac_cell *cell, struct ac_err *err)
 		return ac_fail_errno(
 			err, errno, "enter the working directory %s in the view", cell->cwd);
 	found = getcwd(NULL, 0);
-	if (!found || strcmp(found, cell->cwd))
+	if (!found || strcmp(found, cell->cwd) != 0)
 		return ac_fail(err, ESTALE, "the working directory is %s, not %s",
 			found ? found : "nowhere", cell->cwd);
 	return 0;

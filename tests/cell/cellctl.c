@@ -199,7 +199,7 @@ int main(int argc, char **argv)
 	if (argc >= 3 && !strcmp(argv[1], "firewall"))
 		code = firewall(argc - 2, argv + 2);
 	else if (argc == 4 && !strcmp(argv[1], "bench"))
-		code = bench(atoi(argv[2]), atoi(argv[3]));
+		code = bench((int)number(argv[2]), (int)number(argv[3]));
 	else if (argc >= 3 && !strcmp(argv[1], "account"))
 		code = account(argc - 2, argv + 2);
 	else if (argc >= 3 && !strcmp(argv[1], "cgroup"))

@@ -371,7 +371,7 @@ int main(int argc, char **argv)
 		return 2;
 	say("descriptor-7", fcntl(7, F_GETFD));
 	own = argv[1];
-	outsider = (pid_t)atoi(argv[2]);
+	outsider = (pid_t)strtol(argv[2], NULL, 10);
 	abstract_name = argv[3];
 	umask(022);
 	try_files();

@@ -268,6 +268,7 @@ static void start(int launcher, int socket, int host_root, const char *project, 
 		must(dup2(host_root, 7) == 7, "dup2");
 	if (has("not-a-socket"))
 		socket = open("/dev/null", O_RDWR);
+	must(command[0], "command");
 	signal(SIGPIPE, SIG_IGN);
 	snprintf(number, sizeof(number), "%d", socket);
 	arguments[1] = number;
@@ -327,7 +328,7 @@ int main(int argc, char **argv)
 	int pair[2], status, at = 3, launcher, host_root, cgroup;
 	pid_t child;
 
-	for (; at < argc && strcmp(argv[at], "--"); at++)
+	for (; at < argc && strcmp(argv[at], "--") != 0; at++)
 		set(argv[at]);
 	if (at + 1 >= argc)
 		return 2;

@@ -55,6 +55,11 @@ static const struct kind *find_kind(const char *name)
 	return NULL;
 }
 
+static int number(const char *text)
+{
+	return (int)strtol(text, NULL, 10);
+}
+
 static socklen_t make_address(const char *text, int port, struct sockaddr_storage *storage)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
@@ -165,7 +170,7 @@ static int probe_socket(int family, int type, int protocol)
 
 static void become(const char *uid)
 {
-	uid_t id = (uid_t)atoi(uid);
+	uid_t id = (uid_t)number(uid);
 
 	if (id && (setresgid(id, id, id) || setresuid(id, id, id))) {
 		perror("setresuid");
@@ -228,7 +233,7 @@ static bool open_server(struct server *server, char *spec)
 	*address++ = '\0';
 	*port++ = '\0';
 	server->kind = find_kind(spec);
-	length = make_address(address, atoi(port), &at);
+	length = make_address(address, number(port), &at);
 	if (!server->kind)
 		return false;
 	snprintf(server->spec, sizeof(server->spec), "%s %s %s", spec, address, port);
@@ -255,14 +260,16 @@ static void echo(int fd)
 	}
 }
 
-static void visit(const struct server *server, FILE *log)
+static FILE *visits;
+
+static void visit(const struct server *server)
 {
 	struct sockaddr_storage from;
 	socklen_t length = sizeof(from);
 	char bytes[64];
 
-	fprintf(log, "%s\n", server->spec);
-	fflush(log);
+	fprintf(visits, "%s\n", server->spec);
+	fflush(visits);
 	if (server->kind->stream) {
 		int fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC);
 
@@ -279,11 +286,11 @@ static int serve(const char *log_path, int count, char **specs)
 {
 	static struct server servers[SERVERS];
 	struct pollfd polls[SERVERS];
-	FILE *log = fopen(log_path, "ae");
 	int used = 0;
 
 	signal(SIGCHLD, SIG_IGN);
-	if (!log || count > SERVERS)
+	visits = fopen(log_path, "ae");
+	if (!visits || count > SERVERS)
 		return 2;
 	for (int i = 0; i < count; i++) {
 		if (!open_server(&servers[used], specs[i])) {
@@ -297,7 +304,7 @@ static int serve(const char *log_path, int count, char **specs)
 	while (poll(polls, (nfds_t)used, -1) >= 0 || errno == EINTR)
 		for (int i = 0; i < used; i++)
 			if (polls[i].revents)
-				visit(&servers[i], log);
+				visit(&servers[i]);
 	return 1;
 }
 
@@ -345,14 +352,14 @@ int main(int argc, char **argv)
 		return serve(argv[2], argc - 3, argv + 3);
 	if (argc == 6 && !strcmp(argv[1], "probe")) {
 		become(argv[2]);
-		return probe(argv[3], argv[4], atoi(argv[5]));
+		return probe(argv[3], argv[4], number(argv[5]));
 	}
 	if (argc == 5 && !strcmp(argv[1], "hold")) {
 		become(argv[2]);
-		return hold(argv[3], atoi(argv[4]));
+		return hold(argv[3], number(argv[4]));
 	}
 	if (argc == 3 && !strcmp(argv[1], "audit"))
-		return audit(atoi(argv[2]));
+		return audit(number(argv[2]));
 	fputs("usage: see the head of net.c\n", stderr);
 	return 2;
 }
