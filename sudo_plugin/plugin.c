@@ -82,6 +82,10 @@ static int plugin_open(unsigned int version, sudo_conv_t conversation, sudo_prin
 	read_role(plugin_options);
 	warn_missing_line();
 	plugin.request.environment = user_env;
+	/* For the log line of a refusal before the request is read as a whole. */
+	plugin.request.user = ac_vector_get(user_info, "user");
+	plugin.request.cwd = ac_vector_get(user_info, "cwd");
+	plugin.request.tty = ac_vector_get(user_info, "tty");
 	plugin.sudoers->event_alloc = sudoers_agentcell.event_alloc;
 	plugin.is_open = true;
 	return plugin.sudoers->open(version, conversation, print, settings, user_info, user_env,
