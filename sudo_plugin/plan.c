@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "path.h"
 #include "plan_harness.h"
 #include "plan_paths.h"
 #include "util.h"
@@ -63,10 +64,16 @@ static int fill_user(const struct ac_plan_input *input, struct ac_plan *plan, st
 	if (!result)
 		result = copy_text(plan->harness, sizeof plan->harness, input->harness->name,
 			"the harness name", err);
-	if (!result)
-		result = copy_text(plan->command, sizeof plan->command, input->command,
-			"the command's path", err);
 	return result;
+}
+
+/* sudoers gives ./command as it was typed; in the view it is the same file at its own path. */
+static int fill_command(const struct ac_plan_input *input, struct ac_plan *plan, struct ac_err *err)
+{
+	if (ac_path_join(plan->command, sizeof plan->command, plan->cwd, input->command) != 0)
+		return ac_fail(err, ENAMETOOLONG, "the command's path is too long (limit %d bytes)",
+			AC_PATH_MAX - 1);
+	return 0;
 }
 
 static int fill_risk(const struct ac_plan_input *input, struct ac_plan *plan, struct ac_err *err)
@@ -238,6 +245,8 @@ int ac_plan_make(
 		result = fill_wall_clock(input, plan, err);
 	if (!result)
 		result = ac_plan_paths(input, plan, policy, err);
+	if (!result)
+		result = fill_command(input, plan, err);
 	if (!result)
 		result = fill_endpoints(input, policy, err);
 	if (!result)
