@@ -194,7 +194,7 @@ static int prepare(struct ac_agent *agent, char *const sudoers_info[], struct ac
 		.config = &agent->config,
 		.harness = &agent->harness,
 		.request = agent->request,
-		.command = agent->command,
+		.command = ac_vector_get(sudoers_info, "command"),
 		.cwd = ac_vector_get(sudoers_info, "cwd"),
 	};
 	int result = check_launcher(err);
@@ -214,35 +214,17 @@ static int prepare(struct ac_agent *agent, char *const sudoers_info[], struct ac
 	return result;
 }
 
-/* sudoers leaves ./command as it was typed; plain sudo would look from where the user stands. */
-static int take_command(struct ac_agent *agent, char *const sudoers_info[], struct ac_err *err)
-{
-	const char *command = ac_vector_get(sudoers_info, "command");
-	const char *cwd = agent->request->cwd;
-	int length = -1;
-
-	if (command && *command == '/')
-		length = snprintf(agent->command, sizeof agent->command, "%s", command);
-	else if (command && strchr(command, '/') && cwd && *cwd == '/')
-		length = snprintf(agent->command, sizeof agent->command, "%s/%s", cwd,
-			strncmp(command, "./", 2) == 0 ? command + 2 : command);
-	if (length < 0)
-		return ac_fail(err, EINVAL, "sudoers gave no command to run");
-	if ((size_t)length >= sizeof agent->command)
-		return ac_fail(err, ENAMETOOLONG, "the path of the command is too long");
-	return 0;
-}
-
 static int check_request(const struct ac_request *request, char *const sudoers_info[],
 	char *const argv[], struct ac_err *err)
 {
+	const char *command = ac_vector_get(sudoers_info, "command");
 	const char *unsupported = ac_command_unsupported(sudoers_info);
 
 	if (request->forbidden)
 		return ac_fail(err, EPERM, "not for an agent session: sudo %s", request->forbidden);
 	if (unsupported)
 		return ac_fail(err, EPERM, "not for an agent session: %s", unsupported);
-	if (!argv || !argv[0])
+	if (!command || !*command || !argv || !argv[0])
 		return ac_fail(err, EINVAL, "sudoers gave no command to run");
 	return 0;
 }
@@ -253,8 +235,7 @@ static int check(struct ac_agent *agent, const struct ac_request *request,
 {
 	agent->request = request;
 	if (check_request(request, sudoers_info, argv, err) != 0 ||
-		take_command(agent, sudoers_info, err) != 0 ||
-		read_configuration(agent, agent->command, err) != 0)
+		read_configuration(agent, ac_vector_get(sudoers_info, "command"), err) != 0)
 		return 0;
 	agent->session.policy = calloc(1, sizeof *agent->session.policy);
 	if (!agent->session.policy) {

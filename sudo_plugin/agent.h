@@ -24,7 +24,6 @@ struct ac_agent {
 	struct ac_harness harness;
 	struct ac_session session;
 	const struct ac_request *request; /* the plugin's */
-	char command[AC_PATH_MAX]; /* as sudoers resolved it, made absolute */
 	struct ac_switch_answer answer; /* owned; sudo keeps pointers into it */
 	struct pam_handle *pam;
 	bool is_pam_open;
