@@ -122,6 +122,13 @@ void ac_judge_path(const struct ac_judge *judge, enum ac_operation operation, bo
 	verdict->operation = operation;
 	if (path != verdict->target)
 		(void)snprintf(verdict->target, sizeof(verdict->target), "%s", path);
+	if (!ac_path_is_canonical(path)) {
+		/* The pattern would be matched against something that leads elsewhere. */
+		ac_verdict_set(judge, verdict,
+			success ? AC_CLASS_OUTSIDE_DONE : AC_CLASS_OUTSIDE_REFUSED,
+			"a name that can't be judged");
+		return;
+	}
 	switch (ac_policy_decide(&judge->session->policy, operation, path)) {
 	case AC_DECISION_BAIT:
 		ac_verdict_set(
