@@ -3,7 +3,7 @@
 # Leases of uids, their names on the host, what a uid leaves behind; cgroups: limits, freeze, kill.
 # shellcheck source=tests/cell/tap.sh
 . "$(dirname "$0")/tap.sh"
-private -m -i
+private -i
 
 work=$(mktemp -d)
 pids=
@@ -22,74 +22,74 @@ session() { mkdir -p "/run/agentcell/sessions/$1"; }
 # --- leases
 session aaaaaaaaaaaa && session bbbbbbbbbbbb && session cccccccccccc && session dddddddddddd
 chmod 755 /run/agentcell
-is "the first" "$(account lease aaaaaaaaaaaa 71000 71002)" 71000
-is "the next" "$(account lease bbbbbbbbbbbb 71000 71002)" 71001
-is "given back" "$(account release aaaaaaaaaaaa 71000)" ""
-is "a number is reused as late as possible" "$(account lease cccccccccccc 71000 71002)" 71002
-is "then from the start" "$(account lease aaaaaaaaaaaa 71000 71002)" 71000
-like "used up" "$(account lease dddddddddddd 71000 71002)" "every uid from 71000 to 71002 is in use"
-is "the lease names its session" "$(cat /run/agentcell/uids/71002)" cccccccccccc
+is "the first" "$(account lease aaaaaaaaaaaa 74100 74102)" 74100
+is "the next" "$(account lease bbbbbbbbbbbb 74100 74102)" 74101
+is "given back" "$(account release aaaaaaaaaaaa 74100)" ""
+is "a number is reused as late as possible" "$(account lease cccccccccccc 74100 74102)" 74102
+is "then from the start" "$(account lease aaaaaaaaaaaa 74100 74102)" 74100
+like "used up" "$(account lease dddddddddddd 74100 74102)" "every uid from 74100 to 74102 is in use"
+is "the lease names its session" "$(cat /run/agentcell/uids/74102)" cccccccccccc
 is "nobody else may look" "$(stat -c %a /run/agentcell/uids)" 700
 is "another session's lease is not given back" \
-	"$(account release bbbbbbbbbbbb 71002; cat /run/agentcell/uids/71002)" cccccccccccc
-setpriv --reuid 71000 --regid 71000 --clear-groups sleep 60 &
+	"$(account release bbbbbbbbbbbb 74102; cat /run/agentcell/uids/74102)" cccccccccccc
+setpriv --reuid 74100 --regid 74100 --clear-groups sleep 60 &
 pids="$pids $!" busy=$!
-while [ "$(account processes 71000)" != 1 ]; do :; done
-like "not while a process has it" "$(account release aaaaaaaaaaaa 71000)" "still has 1 process"
-rm /run/agentcell/uids/71000
-like "nor leased to another" "$(account lease dddddddddddd 71000 71002)" "in use"
+while [ "$(account processes 74100)" != 1 ]; do :; done
+like "not while a process has it" "$(account release aaaaaaaaaaaa 74100)" "still has 1 process"
+rm /run/agentcell/uids/74100
+like "nor leased to another" "$(account lease dddddddddddd 74100 74102)" "in use"
 kill $busy && wait $busy 2>/dev/null
-is "afterwards it is" "$(account lease dddddddddddd 71000 71002)" 71000
+is "afterwards it is" "$(account lease dddddddddddd 74100 74102)" 74100
 rmdir /run/agentcell/sessions/bbbbbbbbbbbb
-is "a lease whose session is gone is stale" "$(account lease aaaaaaaaaaaa 71000 71002)" 71001
-is "releasing twice is no error" "$(account release dddddddddddd 71000; account release dddddddddddd 71000)" ""
-account release aaaaaaaaaaaa 71001
+is "a lease whose session is gone is stale" "$(account lease aaaaaaaaaaaa 74100 74102)" 74101
+is "releasing twice is no error" "$(account release dddddddddddd 74100; account release dddddddddddd 74100)" ""
+account release aaaaaaaaaaaa 74101
 # Twenty at once: twenty numbers.
 for i in 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29; do
 	session "eeeeeeeeee$i"
-	account lease "eeeeeeeeee$i" 72000 72019 >"$work/lease$i" &
+	account lease "eeeeeeeeee$i" 74300 74319 >"$work/lease$i" &
 	leasers="$leasers $!"
 done
 # shellcheck disable=SC2086
 wait $leasers
 is "twenty at once get twenty numbers" "$(cat "$work"/lease* | sort -u | wc -l)" 20
-is "no processes of a stranger" "$(account processes 72000)" 0
+is "no processes of a stranger" "$(account processes 74300)" 0
 
 # --- names on the host
 printf 'passwd: files\ngroup: files\n' >"$work/nsswitch"
 mount --bind "$work/nsswitch" /etc/nsswitch.conf
 is "nothing is published without nss-systemd" \
-	"$(account publish agentcell-aaaaaaaaaaaa 71000; ls /run/userdb 2>/dev/null)" ""
+	"$(account publish agentcell-aaaaaaaaaaaa 74100; ls /run/userdb 2>/dev/null)" ""
 printf 'passwd: files systemd # as shipped\ngroup: files systemd\n' >"$work/nsswitch"
-is "published" "$(account publish agentcell-aaaaaaaaaaaa 71000; cd /run/userdb && echo *)" \
-	"71000.group 71000.user agentcell-aaaaaaaaaaaa.group agentcell-aaaaaaaaaaaa.user"
+is "published" "$(account publish agentcell-aaaaaaaaaaaa 74100; cd /run/userdb && echo *)" \
+	"74100.group 74100.user agentcell-aaaaaaaaaaaa.group agentcell-aaaaaaaaaaaa.user"
 if ls /lib/*/libnss_systemd.so.2 /usr/lib*/libnss_systemd.so.2 >/dev/null 2>&1; then
-	is "getent finds it" "$(getent passwd 71000)" \
-		"agentcell-aaaaaaaaaaaa:x:71000:71000:agentcell session:/nonexistent:/usr/sbin/nologin"
+	is "getent finds it" "$(getent passwd 74100)" \
+		"agentcell-aaaaaaaaaaaa:x:74100:74100:agentcell session:/nonexistent:/usr/sbin/nologin"
 	is "by name, the group too" "$(getent group agentcell-aaaaaaaaaaaa)" \
-		"agentcell-aaaaaaaaaaaa:x:71000:"
+		"agentcell-aaaaaaaaaaaa:x:74100:"
 else
 	skip "getent" "no nss-systemd"
 fi
-is "publishing twice is no error" "$(umask 077; account publish agentcell-aaaaaaaaaaaa 71000
+is "publishing twice is no error" "$(umask 077; account publish agentcell-aaaaaaaaaaaa 74100
 	stat -c %a /run/userdb/agentcell-aaaaaaaaaaaa.user)" 644
-like "a name must be plain" "$(account publish ../../etc/x 71000)" "not plain"
-is "withdrawn" "$(account withdraw agentcell-aaaaaaaaaaaa 71000; ls /run/userdb)" ""
-is "withdrawing twice is no error" "$(account withdraw agentcell-aaaaaaaaaaaa 71000)" ""
-is "and nobody finds it" "$(getent passwd 71000)" ""
+like "a name must be plain" "$(account publish ../../etc/x 74100)" "not plain"
+is "withdrawn" "$(account withdraw agentcell-aaaaaaaaaaaa 74100; ls /run/userdb)" ""
+is "withdrawing twice is no error" "$(account withdraw agentcell-aaaaaaaaaaaa 74100)" ""
+is "and nobody finds it" "$(getent passwd 74100)" ""
 umount /etc/nsswitch.conf
 
 # --- leftovers
-as() { setpriv --reuid 71000 --regid 71000 --clear-groups "$@"; }
+as() { setpriv --reuid 74100 --regid 74100 --clear-groups "$@"; }
 as ipcmk -M 4096 -S 2 -Q >/dev/null
-setpriv --reuid 71001 --regid 71001 --clear-groups ipcmk -M 4096 -S 2 -Q >/dev/null
+setpriv --reuid 74101 --regid 74101 --clear-groups ipcmk -M 4096 -S 2 -Q >/dev/null
 as sh -c 'mkdir -p /dev/shm/directory/below && touch /dev/shm/file /dev/shm/directory/below/file'
 ln -s /etc/passwd /dev/shm/link && touch /dev/shm/roots
-setpriv --reuid 71001 --regid 71001 --clear-groups touch /dev/shm/other
+setpriv --reuid 74101 --regid 74101 --clear-groups touch /dev/shm/other
 as touch /dev/mqueue/probe
 objects() { ipcs -m -s -q | grep -c '^0x'; }
 is "six objects, one queue" "$(objects) $(ls /dev/mqueue)" "6 probe"
-is "removed" "$(account remove-ipc 71000)" ""
+is "removed" "$(account remove-ipc 74100)" ""
 is "the stranger keeps his" "$(objects)" 3
 is "files: only its own" "$(cd /dev && echo shm/* mqueue/*)" \
 	"shm/link shm/other shm/roots mqueue/*"

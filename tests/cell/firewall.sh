@@ -6,9 +6,9 @@
 [ -n "${IN_PRIVATE:-}" ] || exec 9</proc/self/ns/net
 # shellcheck source=tests/cell/tap.sh
 . "$(dirname "$0")/tap.sh"
-private -n -m
+private -n
 
-A=70001 B_=70002 NOBODY=70003 BYSTANDER=4242
+A=74001 B_=74002 NOBODY=74003 BYSTANDER=4242
 IDA=f1f1f1f1f1f1 IDB=f2f2f2f2f2f2
 work=$(mktemp -d) && chmod 755 "$work"
 pids=
@@ -116,7 +116,7 @@ serve other "$as" $IDB $B_ -- tcp:127.0.0.1:7002 udp:127.0.0.1:7002
 for _ in 1 2 3 4 5 6 7 8; do
 	[ "$(probe c tcp 2001:db8::1 443)" != open ] || break
 done
-"$cellctl" firewall load 70000 70999 || bail "the table does not load"
+"$cellctl" firewall load 74000 74999 || bail "the table does not load"
 is "the table is whole" "$("$cellctl" firewall loaded 1)" 1
 "$cellctl" firewall add $A $IDA 192.0.2.1:443 192.0.2.2:443 2001:db8::1:443 10.20.0.0/16:443 \
 	127.0.0.1:7005 || bail "no elements"
@@ -257,7 +257,7 @@ is "a name that does not exist opens nothing" \
 # --- damage is noticed
 nft flush chain inet agentcell deny
 is "a flushed chain is noticed" "$("$cellctl" firewall loaded 1)" 0
-"$cellctl" firewall load 70000 70999
+"$cellctl" firewall load 74000 74999
 is "and put back" "$("$cellctl" firewall loaded 1)" 1
 nft 'add table inet agentcell { flags dormant; }'
 is "a switched-off table is noticed" "$("$cellctl" firewall loaded 1)" 0
@@ -265,12 +265,12 @@ nft flush ruleset
 is "a flushed ruleset is noticed" "$("$cellctl" firewall loaded 1)" 0
 like "no session without the table" "$("$cellctl" firewall add $A - 192.0.2.1:443 2>&1)" "not loaded"
 is "loading is idempotent" \
-	"$("$cellctl" firewall load 70000 70999; "$cellctl" firewall add $A - 192.0.2.1:443
-	"$cellctl" firewall load 70000 70999; "$cellctl" firewall count $A)" 1
+	"$("$cellctl" firewall load 74000 74999; "$cellctl" firewall add $A - 192.0.2.1:443
+	"$cellctl" firewall load 74000 74999; "$cellctl" firewall count $A)" 1
 
 # --- the judge's record: NETFILTER_PKT with the uid as mark, from this namespace too
 records() {
-	flock 8
+	flock -w 900 8 || bail "somebody keeps the audit lock"
 	was=$(auditctl -s | sed -n 's/^enabled //p')
 	auditctl -e 1 >/dev/null
 	mkfifo "$work/audit"
@@ -291,15 +291,15 @@ records() {
 }
 if command -v auditctl >/dev/null; then
 	records 8>>/tmp/agentcell-audit.lock
-	found=$(grep -c "mark=0x11171.*daddr=198.51.100.1 proto=6" "$work/records")
+	found=$(grep -c "mark=0x12111.*daddr=198.51.100.1 proto=6" "$work/records")
 	is "a refused TCP connection is one record" "$found" 1
-	found=$(grep -c "mark=0x11171.*daddr=203.0.113.53 proto=17" "$work/records")
+	found=$(grep -c "mark=0x12111.*daddr=203.0.113.53 proto=17" "$work/records")
 	is "a refused UDP packet is one record" "$found" 1
-	found=$(grep -c "mark=0x11171.*daddr=2001:.*proto=6" "$work/records")
+	found=$(grep -c "mark=0x12111.*daddr=2001:.*proto=6" "$work/records")
 	is "a refused IPv6 connection is one record" "$found" 1
 	found=$(grep -c "daddr=192.0.2.1 " "$work/records")
 	is "what is allowed is none" "$found" 0
-	found=$(grep -vc "mark=0x11171" "$work/records")
+	found=$(grep -vc "mark=0x12111" "$work/records")
 	is "the bystander is none" "$found" 0
 	found=$(grep -c "daddr=192.168.1.1 " "$work/records")
 	like "a flood is capped, one destination at a time" "$found" "^2[0-9]$"

@@ -4,7 +4,7 @@
  *
  *   incell <launcher> <project> [fault ...] -- <command> [argument ...]
  *
- * Makes cgroup, mount namespace, view and cell file, starts the launcher as uid 70900, answers its
+ * Makes cgroup, mount namespace, view and cell file, starts the launcher as uid 74900, answers its
  * READY, and exits as the launcher did (128 + signal).  <project> is a directory of that uid.  A
  * fault breaks one thing that the launcher must notice (see faults[]); `bare` leaves the launcher out,
  * as a control: the same view and account, not confined.
@@ -33,7 +33,7 @@
 #include "util.h"
 #include "wire.h"
 
-#define UID 70900
+#define UID 74900
 #define ID "f9f9f9f9f9f9"
 #define VIEW "/tmp/.incell-view"
 

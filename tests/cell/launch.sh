@@ -4,12 +4,12 @@
 # with its control, the same act in the same view by the same account without the launcher.
 # shellcheck source=tests/cell/tap.sh
 . "$(dirname "$0")/tap.sh"
-private -m
+private
 
 work=$(mktemp -d) && chmod 755 "$work"
 project=$work/project
 launcher=$B/agentcell-launch
-mkdir "$project" && cp "$B/cell/confine" "$project/" && chown -R 70900:70900 "$project"
+mkdir "$project" && cp "$B/cell/confine" "$project/" && chown -R 74900:74900 "$project"
 [ -x "$launcher" ] || bail "no $launcher"
 trap 'kill $outsider 2>/dev/null; rm -rf "$work"' EXIT
 
@@ -20,8 +20,8 @@ got=$(incell -- /bin/sh -c 'echo $0 "$@"; pwd; id -u; id -G; echo "$PROBE"' one 
 is "runs the command with its arguments, directory and account" "$got" "incell: ready 1 well
 one two  three
 $project
-70900
-70900"
+74900
+74900"
 is "hands the environment on" "$(PROBE=here incell quiet -- /bin/sh -c 'echo "$PROBE"')" here
 is "hands standard input on" "$(echo word | "$B/cell/incell" "$launcher" "$project" quiet -- /bin/cat)" word
 incell quiet -- /bin/sh -c 'exit 7'
@@ -56,7 +56,7 @@ refuses no-cell 'starts this program inside a session'
 refuses no-view 'starts this program inside a session'
 refuses loose-cell 'not the one that root put'
 refuses foreign-cell 'not the one that root put'
-refuses wrong-uid 'has uid 70901 and gid 70900 where'
+refuses wrong-uid 'has uid 74901 and gid 74900 where'
 refuses wrong-group 'group 27'
 refuses capability 'has capabilities'
 refuses outside-cwd 'working directory'
@@ -67,7 +67,7 @@ refuses stdin-inet 'descriptor 0 is neither'
 refuses stdin-netlink 'descriptor 0 is neither'
 refuses stdin-device 'descriptor 0 is neither'
 if [ -e /dev/loop0 ]; then refuses stdin-block 'descriptor 0 is neither'; else
-	skip "stdin-block" "no block device"
+	skip "stdin-block" "kernel: no loop device"
 fi
 refuses not-a-socket 'not the listener.s socket'
 refuses other-session 'answered for another session'
@@ -85,7 +85,7 @@ done
 
 # --- what is confined: name, inside, and in the same view without the launcher
 mkfifo "$work/ready"
-setpriv --reuid 70900 --regid 70900 --clear-groups "$project/confine" "incell-$$" >"$work/ready" &
+setpriv --reuid 74900 --regid 74900 --clear-groups "$project/confine" "incell-$$" >"$work/ready" &
 outsider=$!
 read -r _ <"$work/ready"
 inside=$(incell quiet secret-fd -- "$project/confine" "$project" $outsider "incell-$$")
@@ -218,7 +218,7 @@ is "through a copied program" "$(incell quiet -- /bin/sh -c \
 	"cp /bin/cat $project/cat && $project/cat /outside/file" 2>&1 | grep -c denied)" 1
 cp "$(command -v id)" "$work/id" && mkdir "$project/bin" && cp "$work/id" "$project/bin/id" &&
 	chmod 4755 "$project/bin/id"
-is "a set-user-id program gains nothing" "$(incell quiet -- "$project/bin/id" -u)" 70900
+is "a set-user-id program gains nothing" "$(incell quiet -- "$project/bin/id" -u)" 74900
 if command -v bwrap >/dev/null; then
 	box='bwrap --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64
 		--proc /proc --dev /dev --unshare-all /bin/echo nested'
