@@ -92,9 +92,8 @@ int ac_shard_reference(
 {
 	if (shard->reference_count == shard->reference_room) {
 		uint32_t room = shard->reference_room ? shard->reference_room * 2 : 1024;
-		void *hashes = room ?
-			reallocarray(shard->hashes, room, sizeof shard->hashes[0]) :
-			NULL;
+		void *hashes = room ? reallocarray(shard->hashes, room, sizeof shard->hashes[0])
+				    : NULL;
 
 		if (!hashes)
 			return -ENOMEM;
@@ -225,8 +224,7 @@ static int join_entries(struct ac_manifest *manifest, struct ac_shard *shards, u
 	size_t total = 0, length = 0;
 
 	if (marks)
-		segments =
-			sort_segments(shards, count, manifest->directory_count, marks, &total);
+		segments = sort_segments(shards, count, manifest->directory_count, marks, &total);
 	for (unsigned i = 0; i < count; i++)
 		length += shards[i].length;
 	manifest->entries = malloc(length + 1);

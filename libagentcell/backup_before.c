@@ -35,7 +35,8 @@ static void use(struct ac_manifest *manifest, struct ac_walk_root *roots, unsign
 	}
 }
 
-static bool is_wanted(int store_fd, const char *id, const struct ac_walk_root *roots, unsigned count)
+static bool is_wanted(
+	int store_fd, const char *id, const struct ac_walk_root *roots, unsigned count)
 {
 	struct ac_manifest head;
 	bool wanted = false;

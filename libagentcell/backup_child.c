@@ -37,8 +37,8 @@ struct report {
 
 _Static_assert(sizeof(struct report) < 4096, "a report must be written atomically (PIPE_BUF)");
 
-static void send_report(enum report_kind kind, const struct ac_backup_totals *totals,
-	const struct ac_err *err)
+static void send_report(
+	enum report_kind kind, const struct ac_backup_totals *totals, const struct ac_err *err)
 {
 	struct report report = { .magic = REPORT_MAGIC, .kind = (uint32_t)kind };
 
@@ -215,11 +215,10 @@ static int listen_to(int fd, pid_t pid, const struct ac_backup_request *request,
 	int status = wait_for(pid);
 
 	if (last == REPORT_FAILED)
-		return ac_fail(err, report.err.code ? report.err.code : EIO, "%s",
-			report.err.text);
+		return ac_fail(err, report.err.code ? report.err.code : EIO, "%s", report.err.text);
 	/* Where SIGCHLD is ignored there is no status to be had; the report is enough. */
 	bool has_ended_well = status == -ECHILD ||
-		(status >= 0 && WIFEXITED(status) && !WEXITSTATUS(status));
+			      (status >= 0 && WIFEXITED(status) && !WEXITSTATUS(status));
 
 	if (result <= 0 || last != REPORT_DONE || !has_ended_well)
 		return ac_fail(err, EIO,
@@ -249,8 +248,8 @@ static int open_store(const struct ac_backup_request *request, struct ac_err *er
 		return parent_fd;
 	if (mkdirat(parent_fd, name, 0700) < 0 && errno != EEXIST)
 		return ac_fail_errno(err, errno, "make %s", request->directory);
-	ac_autoclose int fd =
-		openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	ac_autoclose int fd = openat(
+		parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return ac_fail_errno(err, errno, "open %s", request->directory);

@@ -127,10 +127,11 @@ static int replace(struct compact *compact, const char *temporary, struct ac_err
 	return 0;
 }
 
-int ac_pack_compact(const struct ac_shelf *shelf, uint32_t pack, const uint32_t *counts,
-	struct ac_err *err)
+int ac_pack_compact(
+	const struct ac_shelf *shelf, uint32_t pack, const uint32_t *counts, struct ac_err *err)
 {
-	struct compact compact = { .old = &shelf->packs[pack], .room = ZSTD_compressBound(AC_LANE_ROOM) };
+	struct compact compact = { .old = &shelf->packs[pack],
+		.room = ZSTD_compressBound(AC_LANE_ROOM) };
 	char temporary[AC_STORE_NAME_MAX] = "";
 	int result = ac_chunk_reader_init(&compact.reader, shelf, err);
 

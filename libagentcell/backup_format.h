@@ -52,7 +52,8 @@ struct ac_manifest_header {
 	uint64_t file_length; /* with the trailing hash */
 	int64_t started_s; /* CLOCK_REALTIME before the walk began */
 	uint32_t started_ns;
-	uint32_t window_s; /* what changed less than this before the start is read again next time */
+	uint32_t
+		window_s; /* what changed less than this before the start is read again next time */
 	struct ac_section_place section[AC_SECTION_COUNT];
 };
 
@@ -100,13 +101,14 @@ struct ac_entry {
 };
 
 enum ac_side_kind {
-	AC_SIDE_TARGET = 1, /* of a symlink */
+	AC_SIDE_TARGET = 1, /* of a symlink, with a NUL */
 	AC_SIDE_XATTR, /* name, NUL, value */
 	AC_SIDE_EXTENTS /* struct ac_extent[]: where a sparse file has content */
 };
 
 struct ac_side {
-	uint32_t kind, length; /* length of the bytes that follow, then zeros up to a multiple of 8 */
+	uint32_t kind,
+		length; /* length of the bytes that follow, then zeros up to a multiple of 8 */
 };
 
 struct ac_extent { /* cut into chunks of AC_CHUNK_MAX and a rest */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,7 +52,7 @@ static long sysctl_number(const char *path, long otherwise)
 static uint32_t window_s(void)
 {
 	long dirty = sysctl_number("/proc/sys/vm/dirty_expire_centisecs", 3000) +
-		sysctl_number("/proc/sys/vm/dirty_writeback_centisecs", 500);
+		     sysctl_number("/proc/sys/vm/dirty_writeback_centisecs", 500);
 	long window = dirty / 100 * 3 / 2;
 
 	if (window < WINDOW_MIN_S)
@@ -148,7 +149,8 @@ static int verify_references(const struct make *make, struct ac_err *err)
 	for (uint32_t i = 0; i < manifest->reference_count; i++)
 		if (!ac_shelf_has(&make->shelf, &manifest->places[i], &manifest->hashes[i]))
 			return ac_fail(err, EBADMSG,
-				"the new backup does not verify: content %u is not in the store", i);
+				"the new backup does not verify: content %u is not in the store",
+				i);
 	return 0;
 }
 
@@ -161,8 +163,7 @@ static int publish(struct make *make, enum ac_make_state state, struct ac_err *e
 	if (result)
 		return result;
 	if (state == AC_MAKE_LIVE)
-		result = ac_store_state_live(
-			make->store_fd, id, make->request->session_id, err);
+		result = ac_store_state_live(make->store_fd, id, make->request->session_id, err);
 	else
 		result = ac_store_state_set(make->store_fd, id, "kept\n", err);
 	snprintf(name, sizeof name, "%s" AC_STORE_MANIFEST, id);
@@ -252,8 +253,8 @@ int ac_make(int store_fd, const struct ac_backup_request *request, enum ac_make_
 		return ac_fail_errno(err, ENOMEM, "make a backup");
 	if (!ac_store_id_is_valid(request->backup_id)) {
 		free(make);
-		return ac_fail(err, EINVAL, "%s cannot be the name of a backup",
-			request->backup_id);
+		return ac_fail(
+			err, EINVAL, "%s cannot be the name of a backup", request->backup_id);
 	}
 	make->store_fd = store_fd;
 	make->request = request;
@@ -288,10 +289,15 @@ int ac_make_look(const struct ac_manifest *since, const struct ac_strings *exclu
 	};
 
 	for (uint64_t at = 0; at < since->roots_length && request.root_count < AC_PATHS_MAX;
-		at += strlen(since->roots + at) + 1)
+		at += strlen(since->roots + at) + 1) {
+		struct stat st;
+
+		if (lstat(since->roots + at, &st) < 0 && errno == ENOENT)
+			continue; /* all of it is missing, and that is an answer */
 		roots[request.root_count++] = (struct ac_walk_root){ .path = since->roots + at,
 			.previous = since,
 			.previous_entry = ac_manifest_root(since, since->roots + at) };
+	}
 	int result = ac_packer_init(&packer, &none, true, err);
 
 	if (!result)

@@ -18,6 +18,15 @@ void ac_manifest_fini(struct ac_manifest *manifest)
 	memset(manifest, 0, sizeof *manifest);
 }
 
+uint32_t *ac_manifest_map_packs(const struct ac_manifest *manifest, const struct ac_shelf *shelf)
+{
+	uint32_t *map = calloc(manifest->pack_count + 1u, sizeof *map);
+
+	for (uint32_t i = 0; map && i < manifest->pack_count; i++)
+		map[i] = ac_shelf_pack(shelf, &manifest->packs[i]);
+	return map;
+}
+
 static size_t fixed_length(const struct ac_entry *entry)
 {
 	return sizeof *entry + ac_align8((size_t)entry->name_length + 1);
@@ -26,9 +35,9 @@ static size_t fixed_length(const struct ac_entry *entry)
 const struct ac_side *ac_entry_side(const struct ac_entry *entry, const struct ac_side *previous)
 {
 	const unsigned char *start = (const unsigned char *)entry;
-	const unsigned char *at = previous ?
-		(const unsigned char *)(previous + 1) + ac_align8(previous->length) :
-		start + fixed_length(entry);
+	const unsigned char *at = previous ? (const unsigned char *)(previous + 1) +
+						     ac_align8(previous->length)
+					   : start + fixed_length(entry);
 
 	return at < start + entry->length ? (const void *)at : NULL;
 }
@@ -124,7 +133,8 @@ static int check_sides(const struct ac_manifest *manifest, const struct ac_entry
 		if (side->kind == AC_SIDE_XATTR && !memchr(bytes, '\0', side->length))
 			return -EBADMSG;
 		if (side->kind == AC_SIDE_TARGET)
-			has_target = side->length && !memchr(bytes, '\0', side->length);
+			has_target = side->length > 1 &&
+				     memchr(bytes, '\0', side->length) == bytes + side->length - 1;
 		if (side->kind == AC_SIDE_EXTENTS) {
 			const struct ac_extent *extent = ac_side_bytes(side);
 
@@ -162,8 +172,8 @@ static bool name_is_fit(const struct ac_entry *entry, uint32_t directory)
 	return !memchr(name, '/', length) && !(length == 2 && name[0] == '.' && name[1] == '.');
 }
 
-static int check_entry(const struct ac_manifest *manifest, uint32_t directory, uint64_t offset,
-	bool is_first)
+static int check_entry(
+	const struct ac_manifest *manifest, uint32_t directory, uint64_t offset, bool is_first)
 {
 	const struct ac_entry *entry = ac_entry_at(manifest, offset);
 	uint64_t left = manifest->entries_length - offset;

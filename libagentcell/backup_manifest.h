@@ -25,7 +25,8 @@ struct ac_manifest {
 	struct ac_directory *directories;
 	unsigned char *entries;
 	struct ac_hash *hashes;
-	struct ac_place *places; /* in a loaded one: index into packs; in a new one: into the shelf */
+	struct ac_place
+		*places; /* in a loaded one: index into packs; in a new one: into the shelf */
 	uint32_t pack_count, directory_count, reference_count;
 	uint64_t meta_length, roots_length, entries_length;
 };
@@ -73,6 +74,9 @@ static inline const struct ac_entry *ac_manifest_self(
 char *ac_manifest_path_dup(const struct ac_manifest *manifest, uint32_t directory,
 	const struct ac_entry *entry, bool with_root);
 
+/* The manifest's pack numbers in the shelf's, AC_NONE for one that is not there.  For free(). */
+uint32_t *ac_manifest_map_packs(const struct ac_manifest *manifest, const struct ac_shelf *shelf);
+
 void ac_manifest_fini(struct ac_manifest *manifest);
 
 /* Reads a whole manifest, compares its hash, checks every length and index in it. */
@@ -86,8 +90,8 @@ int ac_manifest_check(const struct ac_manifest *manifest);
 
 /* Writes it under a temporary name, synced, read back and compared.  header.section and file_length
  * are filled in. */
-int ac_manifest_save(struct ac_manifest *manifest, int store_fd,
-	char temporary[AC_STORE_NAME_MAX], struct ac_err *err);
+int ac_manifest_save(struct ac_manifest *manifest, int store_fd, char temporary[AC_STORE_NAME_MAX],
+	struct ac_err *err);
 
 /* --- Writing down a walk --- */
 
@@ -119,7 +123,7 @@ int ac_shard_segment(struct ac_shard *shard, const struct ac_segment *segment);
 
 /* Puts the shards' notes together: directories, entries, references.  directories has parent and
  * device filled; one of which no segment exists was gone when it was opened, and is left out. */
-int ac_manifest_assemble(struct ac_manifest *manifest, struct ac_shard *shards, unsigned count,
-	struct ac_err *err);
+int ac_manifest_assemble(
+	struct ac_manifest *manifest, struct ac_shard *shards, unsigned count, struct ac_err *err);
 
 #endif

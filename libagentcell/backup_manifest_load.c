@@ -56,10 +56,10 @@ static int open_manifest(
 	if (result || memcmp(header->magic, AC_MANIFEST_MAGIC, sizeof header->magic))
 		return ac_fail(err, EBADMSG, "backup %s is damaged: no manifest", id);
 	if (header->version != AC_FORMAT_VERSION)
-		return ac_fail(err, ENOTSUP, "backup %s has format version %u; this agentcell reads %d",
-			id, header->version, AC_FORMAT_VERSION);
-	if (header->header_length != sizeof *header ||
-		header->file_length != (uint64_t)st.st_size)
+		return ac_fail(err, ENOTSUP,
+			"backup %s has format version %u; this agentcell reads %d", id,
+			header->version, AC_FORMAT_VERSION);
+	if (header->header_length != sizeof *header || header->file_length != (uint64_t)st.st_size)
 		return ac_fail(err, EBADMSG, "backup %s is damaged: it is cut short", id);
 	for (unsigned i = 0; i < AC_SECTION_COUNT; i++) {
 		const struct ac_section_place *place = &header->section[i];
@@ -112,8 +112,8 @@ static int take_head(struct ac_manifest *manifest, int fd, const unsigned char *
 	manifest->packs = bytes[2];
 	manifest->meta_length = header->section[AC_SECTION_META].raw;
 	manifest->roots_length = header->section[AC_SECTION_ROOTS].raw;
-	manifest->pack_count =
-		(uint32_t)(header->section[AC_SECTION_PACKS].raw / sizeof manifest->packs[0]);
+	manifest->pack_count = (uint32_t)(header->section[AC_SECTION_PACKS].raw /
+					  sizeof manifest->packs[0]);
 	if (!result && manifest->roots_length && manifest->roots[manifest->roots_length - 1])
 		result = -EBADMSG;
 	return result;
@@ -162,15 +162,13 @@ static int check_hash(const unsigned char *file, uint64_t length)
 	if (length < sizeof hash || ac_hasher_init(&hasher, NULL))
 		return -EBADMSG;
 	ac_hasher_hash(&hasher, file, length - sizeof hash, &hash);
-	bool is_good = !hasher.failed &&
-		!memcmp(&hash, file + length - sizeof hash, sizeof hash);
+	bool is_good = !hasher.failed && !memcmp(&hash, file + length - sizeof hash, sizeof hash);
 
 	ac_hasher_fini(&hasher);
 	return is_good ? 0 : -EBADMSG;
 }
 
-int ac_manifest_load(
-	struct ac_manifest *manifest, int store_fd, const char *id, struct ac_err *err)
+int ac_manifest_load(struct ac_manifest *manifest, int store_fd, const char *id, struct ac_err *err)
 {
 	ac_autofree unsigned char *file = NULL;
 
@@ -194,8 +192,7 @@ int ac_manifest_load(
 	return ac_fail_errno(err, -result, "read backup %s", id);
 }
 
-int ac_manifest_peek(
-	struct ac_manifest *manifest, int store_fd, const char *id, struct ac_err *err)
+int ac_manifest_peek(struct ac_manifest *manifest, int store_fd, const char *id, struct ac_err *err)
 {
 	memset(manifest, 0, sizeof *manifest);
 	ac_autoclose int fd = open_manifest(store_fd, id, &manifest->header, err);

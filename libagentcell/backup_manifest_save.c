@@ -34,17 +34,17 @@ static int prepare(struct ac_manifest *manifest, enum ac_section section, const 
 	struct ac_section_place *place = &manifest->header.section[section];
 	size_t stored = length;
 	/* Hashes do not compress. */
-	int result = section == AC_SECTION_HASHES ?
-		0 :
-		ac_section_compress(raw, length, packed, &stored);
+	int result = section == AC_SECTION_HASHES
+			     ? 0
+			     : ac_section_compress(raw, length, packed, &stored);
 
 	place->raw = length;
 	place->stored = stored;
 	return result;
 }
 
-static int prepare_all(
-	struct ac_manifest *manifest, const void *raw[AC_SECTION_COUNT], void *packed[AC_SECTION_COUNT])
+static int prepare_all(struct ac_manifest *manifest, const void *raw[AC_SECTION_COUNT],
+	void *packed[AC_SECTION_COUNT])
 {
 	const uint64_t length[AC_SECTION_COUNT] = { manifest->meta_length, manifest->roots_length,
 		manifest->pack_count * sizeof manifest->packs[0],
@@ -120,15 +120,15 @@ static int read_back(int fd, uint64_t length, const struct ac_hash *meant)
 		left -= (uint64_t)got;
 	}
 	ac_hasher_end(&hasher, &hash);
-	bool is_good = !left && !hasher.failed && ac_hash_equals(&hash, meant) &&
-		!fstat(fd, &st) && (uint64_t)st.st_size == length + sizeof hash;
+	bool is_good = !left && !hasher.failed && ac_hash_equals(&hash, meant) && !fstat(fd, &st) &&
+		       (uint64_t)st.st_size == length + sizeof hash;
 
 	ac_hasher_fini(&hasher);
 	return is_good ? 0 : -EBADMSG;
 }
 
-int ac_manifest_save(struct ac_manifest *manifest, int store_fd,
-	char temporary[AC_STORE_NAME_MAX], struct ac_err *err)
+int ac_manifest_save(struct ac_manifest *manifest, int store_fd, char temporary[AC_STORE_NAME_MAX],
+	struct ac_err *err)
 {
 	struct ac_hash hash;
 	ac_autoclose int fd = ac_store_temporary(store_fd, temporary, err);

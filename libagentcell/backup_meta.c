@@ -35,8 +35,7 @@ static struct json_object *root_list(const struct ac_manifest *manifest)
 {
 	struct json_object *list = json_object_new_array();
 
-	for (uint64_t at = 0; at < manifest->roots_length;
-		at += strlen(manifest->roots + at) + 1)
+	for (uint64_t at = 0; at < manifest->roots_length; at += strlen(manifest->roots + at) + 1)
 		json_object_array_add(list, escaped_path(manifest->roots + at));
 	return list;
 }
@@ -68,8 +67,9 @@ char *ac_make_meta(const struct ac_backup_request *request, const struct ac_mani
 	const struct ac_backup_totals *totals, const struct ac_walk_notes *notes)
 {
 	struct json_object *object = json_object_new_object();
-	struct json_object *environment =
-		request->environment ? json_tokener_parse(request->environment) : NULL;
+	struct json_object *environment = request->environment
+						  ? json_tokener_parse(request->environment)
+						  : NULL;
 	time_t started = (time_t)manifest->header.started_s;
 	struct tm tm;
 	char text[32] = "";

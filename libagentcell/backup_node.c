@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "backup_format.h"
+#include "backup_walk.h"
 
 #define OPEN_MAX_WANTED 1024
 #define OPEN_MIN 16
@@ -112,9 +113,18 @@ static int open_again(struct ac_node_cache *cache, struct ac_node *node)
 
 	if (fd < 0)
 		return fd;
-	if (st.stx_ino != node->inode || ac_statx_device(&st) != node->device) {
+	bool is_known = node->inode || !cache->is_writing;
+
+	if ((is_known && (st.stx_ino != node->inode || ac_statx_device(&st) != node->device)) ||
+		(cache->is_writing && st.stx_mnt_id != node->root->mount_id)) {
 		ac_close_directory(fd, forced_mode);
 		return -ESTALE;
+	}
+	node->inode = st.stx_ino;
+	node->device = ac_statx_device(&st);
+	if (cache->is_writing) {
+		node->was_forced |= forced_mode >= 0;
+		forced_mode = -1;
 	}
 	node->fd = fd;
 	node->forced_mode = forced_mode;

@@ -28,6 +28,7 @@ struct ac_node {
 	unsigned references, pins;
 	int fd, forced_mode;
 	bool is_excluded;
+	bool was_forced; /* its mode was opened up for good (a writing cache) */
 	uint16_t name_length;
 	char name[];
 };
@@ -36,6 +37,9 @@ struct ac_node_cache {
 	pthread_mutex_t lock;
 	struct ac_node *oldest, *newest;
 	unsigned open, open_max;
+	/* For writing: a mode that denies the owner is opened up and not put back; whoever writes
+	 * gives the directory its final mode.  Nodes may have inode 0: whatever is there then. */
+	bool is_writing;
 };
 
 void ac_node_cache_init(struct ac_node_cache *cache);

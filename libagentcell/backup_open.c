@@ -32,7 +32,7 @@ static bool is_in_group(gid_t gid)
 static bool may_force(const struct statx *st, mode_t type)
 {
 	return (st->stx_mode & S_IFMT) == type && st->stx_uid == geteuid() &&
-		(!(st->stx_mode & S_ISGID) || is_in_group(st->stx_gid));
+	       (!(st->stx_mode & S_ISGID) || is_in_group(st->stx_gid));
 }
 
 static int reopen_handle(int handle, int flags)

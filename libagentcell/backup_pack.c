@@ -104,10 +104,9 @@ int ac_pack_open(
 
 	if (S_ISREG(st.st_mode) && pack->file_length >= sizeof trailer)
 		result = read_at(fd, &trailer, sizeof trailer, pack->file_length - sizeof trailer);
-	if (!result &&
-		(memcmp(trailer.magic, AC_PACK_MAGIC, sizeof trailer.magic) ||
-			trailer.version != AC_FORMAT_VERSION ||
-			memcmp(&trailer.id, id, sizeof *id)))
+	if (!result && (memcmp(trailer.magic, AC_PACK_MAGIC, sizeof trailer.magic) ||
+			       trailer.version != AC_FORMAT_VERSION ||
+			       memcmp(&trailer.id, id, sizeof *id)))
 		result = -EBADMSG;
 	if (!result)
 		result = read_tables(pack, fd, &trailer);
@@ -204,8 +203,7 @@ int ac_shelf_index(struct ac_shelf *shelf, struct ac_err *err)
 	return 0;
 }
 
-bool ac_shelf_find(
-	const struct ac_shelf *shelf, const struct ac_hash *hash, struct ac_place *place)
+bool ac_shelf_find(const struct ac_shelf *shelf, const struct ac_hash *hash, struct ac_place *place)
 {
 	uint64_t slot = slot_of(hash) & shelf->slot_mask;
 

@@ -298,8 +298,8 @@ int ac_pack_write_tables(int fd, struct ac_pack_trailer *trailer,
 	if (!result)
 		result = write_at(fd, (const unsigned char *)blocks, block_bytes, trailer->tables);
 	if (!result)
-		result = write_at(fd, (const unsigned char *)rows, row_bytes,
-			trailer->tables + block_bytes);
+		result = write_at(
+			fd, (const unsigned char *)rows, row_bytes, trailer->tables + block_bytes);
 	if (!result)
 		result = write_at(fd, (const unsigned char *)trailer, sizeof *trailer,
 			trailer->tables + block_bytes + row_bytes);
@@ -319,8 +319,7 @@ int ac_packer_finish(struct ac_packer *packer, struct ac_err *err)
 		.blocks = packer->block_count,
 		.rows = packer->row_count,
 		.id = packer->id };
-	int result = ac_pack_write_tables(
-		packer->fd, &trailer, packer->blocks, packer->rows, err);
+	int result = ac_pack_write_tables(packer->fd, &trailer, packer->blocks, packer->rows, err);
 
 	if (result)
 		return result;

@@ -43,8 +43,8 @@ struct ac_lane {
 	uint32_t block; /* number of the block being filled, AC_NONE: none yet */
 };
 
-int ac_packer_init(struct ac_packer *packer, struct ac_shelf *shelf, bool is_dry,
-	struct ac_err *err);
+int ac_packer_init(
+	struct ac_packer *packer, struct ac_shelf *shelf, bool is_dry, struct ac_err *err);
 /* Without ac_packer_finish before it, removes what was written. */
 void ac_packer_fini(struct ac_packer *packer);
 
@@ -64,7 +64,7 @@ int ac_lane_flush(struct ac_lane *lane, struct ac_err *err);
 int ac_lane_space(struct ac_lane *lane, unsigned char **space, struct ac_err *err);
 
 /* Takes the length bytes that were read there. */
-int ac_lane_take(struct ac_lane *lane, size_t length, struct ac_hash *hash,
-	struct ac_place *place, struct ac_err *err);
+int ac_lane_take(struct ac_lane *lane, size_t length, struct ac_hash *hash, struct ac_place *place,
+	struct ac_err *err);
 
 #endif

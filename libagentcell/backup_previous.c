@@ -107,7 +107,7 @@ const struct ac_entry *ac_previous_find(
 		previous->next = ac_entry_next(found);
 		previous->position = 0;
 		const unsigned char *end = previous->manifest->entries +
-			previous->manifest->entries_length;
+					   previous->manifest->entries_length;
 
 		if ((const unsigned char *)previous->next >= end)
 			previous->position = previous->count;

@@ -42,21 +42,12 @@ static void free_candidates(struct candidates *candidates)
 	free(candidates->list);
 }
 
-static enum class classify(const struct ac_store_state *state)
-{
-	if (state->live)
-		return CLASS_LIVE;
-	if (!state->is_known)
-		return CLASS_BAD;
-	switch (state->cause) {
-	case AC_CAUSE_NONE:
-		return CLASS_KEPT;
-	case AC_CAUSE_CLEAN:
-	case AC_CAUSE_WALL_CLOCK:
-	case AC_CAUSE_REFUSED:
-		return CLASS_CLEAN;
-	default:
-		return CLASS_BAD;
+static enum class classify(const struct ac_store_state *state) {
+	if (state->live) return CLASS_LIVE; if (!state->is_known) return CLASS_BAD;
+	switch (state->cause){
+		case AC_CAUSE_NONE : return CLASS_KEPT; case AC_CAUSE_CLEAN : case
+		AC_CAUSE_WALL_CLOCK : case AC_CAUSE_REFUSED : return CLASS_CLEAN;
+		default : return CLASS_BAD;
 	}
 }
 
@@ -132,7 +123,7 @@ static void judge(struct candidates *candidates, const struct ac_prune_limits *l
 			candidate->is_protected = true;
 		for (unsigned k = 0; k < i; k++)
 			newer += candidates->list[k].class == candidate->class &&
-				has_same_roots(&candidates->list[k], candidate);
+				 has_same_roots(&candidates->list[k], candidate);
 		if (newer >= keep_of(limits, candidate->class))
 			candidate->goes = true;
 		if (limits->max_age_s && now - candidate->started_s > (int64_t)limits->max_age_s)
@@ -184,9 +175,8 @@ static int fit(int store_fd, struct candidates *candidates, const struct ac_prun
 {
 	int result = store_bytes(store_fd, &outcome->bytes, err);
 
-	for (unsigned i = candidates->count; !result && i && limits->max_bytes &&
-		outcome->bytes > limits->max_bytes;
-		i--) {
+	for (unsigned i = candidates->count;
+		!result && i && limits->max_bytes && outcome->bytes > limits->max_bytes; i--) {
 		struct candidate *candidate = &candidates->list[i - 1];
 
 		if (candidate->goes || candidate->is_protected)

@@ -43,8 +43,8 @@ int ac_prune_sweep(int store_fd, struct ac_err *err);
 int ac_prune_collect(int store_fd, struct ac_err *err);
 
 /* Writes a pack anew with the rows whose count is not 0, over its old self. */
-int ac_pack_compact(const struct ac_shelf *shelf, uint32_t pack, const uint32_t *counts,
-	struct ac_err *err);
+int ac_pack_compact(
+	const struct ac_shelf *shelf, uint32_t pack, const uint32_t *counts, struct ac_err *err);
 
 /* --- Who uses what --- */
 

@@ -30,7 +30,8 @@ int ac_store_open(const char *directory, struct ac_err *err)
 		return ac_fail_errno(err, errno, "stat %s", directory);
 	if (st.st_uid != geteuid() || (st.st_mode & 077))
 		return ac_fail(err, EPERM,
-			"the backup store %s must belong to uid %u with mode 0700; it has uid %u, mode "
+			"the backup store %s must belong to uid %u with mode 0700; it has uid %u, "
+			"mode "
 			"%04o",
 			directory, (unsigned)geteuid(), (unsigned)st.st_uid,
 			(unsigned)st.st_mode & 07777);
@@ -39,8 +40,8 @@ int ac_store_open(const char *directory, struct ac_err *err)
 
 int ac_store_lock(int store_fd, bool exclusive, unsigned wait_s, struct ac_err *err)
 {
-	ac_autoclose int fd =
-		openat(store_fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	ac_autoclose int fd = openat(
+		store_fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	const struct timespec pause = { .tv_nsec = 50 * 1000 * 1000 };
 
 	if (fd < 0)
@@ -277,7 +278,7 @@ static int sweep_name(void *context, const char *name)
 {
 	const struct sweep *sweep = context;
 	bool garbage = !strncmp(name, AC_STORE_TEMPORARY, strlen(AC_STORE_TEMPORARY)) ||
-		is_orphaned_state(sweep->store_fd, name);
+		       is_orphaned_state(sweep->store_fd, name);
 
 	if (garbage && unlinkat(sweep->store_fd, name, 0) < 0 && errno != ENOENT)
 		return ac_fail_errno(sweep->err, errno, "remove %s from the backup store", name);

@@ -89,9 +89,8 @@ static int collect_pack(struct ac_usage *usage, uint32_t which, struct ac_err *e
 			return ac_fail_errno(err, errno, "remove pack %s", name);
 		return 0;
 	}
-	return live < total / 2 ?
-		ac_pack_compact(&usage->shelf, which, usage->counts[which], err) :
-		0;
+	return live < total / 2 ? ac_pack_compact(&usage->shelf, which, usage->counts[which], err)
+				: 0;
 }
 
 int ac_prune_collect(int store_fd, struct ac_err *err)

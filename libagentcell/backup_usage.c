@@ -31,22 +31,13 @@ static bool locate(const struct ac_usage *usage, const struct ac_manifest *manif
 	*place = manifest->places[reference];
 	place->pack = map[place->pack];
 	return ac_shelf_has(&usage->shelf, place, hash) ||
-		ac_shelf_find(&usage->shelf, hash, place);
-}
-
-static uint32_t *map_packs(const struct ac_shelf *shelf, const struct ac_manifest *manifest)
-{
-	uint32_t *map = calloc(manifest->pack_count + 1u, sizeof *map);
-
-	for (uint32_t i = 0; map && i < manifest->pack_count; i++)
-		map[i] = ac_shelf_pack(shelf, &manifest->packs[i]);
-	return map;
+	       ac_shelf_find(&usage->shelf, hash, place);
 }
 
 static int count_manifest(struct pass *pass, const struct ac_manifest *manifest)
 {
 	struct ac_usage *usage = pass->usage;
-	ac_autofree uint32_t *map = map_packs(&usage->shelf, manifest);
+	ac_autofree uint32_t *map = ac_manifest_map_packs(manifest, &usage->shelf);
 
 	if (!map)
 		return -ENOMEM;
@@ -75,8 +66,8 @@ static void share_out(struct pass *pass)
 
 		for (uint32_t row = 0; row < pack->row_count; row++)
 			if (usage->counts[p][row] == 1)
-				usage->backups[pass->last[p][row] - 1].own_bytes +=
-					stored_bytes(pack, &pack->rows[row]);
+				usage->backups[pass->last[p][row] - 1].own_bytes += stored_bytes(
+					pack, &pack->rows[row]);
 	}
 }
 
@@ -108,8 +99,7 @@ static uint64_t all_bytes(const struct pass *pass)
 	for (unsigned p = 0; p < shelf->count; p++)
 		for (uint32_t row = 0; row < shelf->packs[p].row_count; row++)
 			if (pass->last[p][row] == pass->backup + 1)
-				total += stored_bytes(
-					&shelf->packs[p], &shelf->packs[p].rows[row]);
+				total += stored_bytes(&shelf->packs[p], &shelf->packs[p].rows[row]);
 	return total;
 }
 

@@ -31,9 +31,9 @@ static int grow_directories(struct ac_walk *walk)
 	if (count <= walk->directory_room)
 		return 0;
 	uint32_t room = count < AC_NONE / 2 ? count * 2 + 64 : AC_NONE - 1;
-	void *grown = count < room ?
-		reallocarray(walk->directories, room, sizeof walk->directories[0]) :
-		NULL;
+	void *grown = count < room
+			      ? reallocarray(walk->directories, room, sizeof walk->directories[0])
+			      : NULL;
 
 	if (!grown)
 		return -ENOMEM;
@@ -63,8 +63,9 @@ void ac_walk_push(struct ac_walk *walk, struct ac_node *children)
 		child->next = walk->stack;
 		walk->stack = child;
 		if (child->number < walk->directory_room)
-			walk->directories[child->number].parent =
-				child->parent ? child->parent->number : 0;
+			walk->directories[child->number].parent = child->parent
+									  ? child->parent->number
+									  : 0;
 		count++;
 	}
 	for (unsigned i = 0; i < walk->idle && i < count; i++)
@@ -72,14 +73,14 @@ void ac_walk_push(struct ac_walk *walk, struct ac_node *children)
 	pthread_mutex_unlock(&walk->lock);
 }
 
-bool ac_walk_hand_over(struct ac_walk *walk, struct ac_node *node, const char *bytes,
-	size_t length, uint32_t sequence, uint32_t position)
+bool ac_walk_hand_over(struct ac_walk *walk, struct ac_node *node, const char *bytes, size_t length,
+	uint32_t sequence, uint32_t position)
 {
 	bool taken = false;
 
 	pthread_mutex_lock(&walk->lock);
-	struct ac_walk_batch *batch =
-		walk->idle && !walk->batches ? malloc(sizeof *batch + length) : NULL;
+	struct ac_walk_batch *batch = walk->idle && !walk->batches ? malloc(sizeof *batch + length)
+								   : NULL;
 
 	if (batch) {
 		batch->node = node;
@@ -202,7 +203,8 @@ static int check_root(
 	root->mount_id = st->stx_mnt_id;
 	root->trusted_s = INT64_MIN;
 	if (root->previous && is_trusted_file_system(fd)) {
-		root->trusted_s = root->previous->header.started_s - root->previous->header.window_s;
+		root->trusted_s = root->previous->header.started_s -
+				  root->previous->header.window_s;
 		root->trusted_ns = root->previous->header.started_ns;
 	}
 	return 0;
@@ -211,8 +213,8 @@ static int check_root(
 static int add_directory_root(struct ac_walk *walk, struct ac_walk_root *root,
 	struct ac_walker *walker, struct ac_item *item, struct ac_node **children)
 {
-	int forced_mode, fd = ac_open_directory(item->directory_fd, item->name, &item->st,
-				 &forced_mode);
+	int forced_mode,
+		fd = ac_open_directory(item->directory_fd, item->name, &item->st, &forced_mode);
 
 	if (fd < 0)
 		return ac_fail_errno(&walk->err, -fd, "open %s", root->path);
@@ -261,8 +263,8 @@ static int add_file_root(struct ac_walk *walk, struct ac_walk_root *root, struct
 	else if (result > 0)
 		result = AC_ITEM_WRITTEN;
 	if (result > 0)
-		return ac_fail(&walk->err, ESTALE, "%s changed its kind while it was read",
-			root->path);
+		return ac_fail(
+			&walk->err, ESTALE, "%s changed its kind while it was read", root->path);
 	return result;
 }
 
@@ -291,8 +293,8 @@ static int add_root(struct ac_walk *walk, struct ac_walk_root *root, struct ac_w
 		return add_directory_root(walk, root, walker, &item, children);
 	if (S_ISREG(item.st.stx_mode))
 		return add_file_root(walk, root, walker, &item);
-	return ac_fail(&walk->err, EINVAL, "%s is neither a directory nor a regular file",
-		root->path);
+	return ac_fail(
+		&walk->err, EINVAL, "%s is neither a directory nor a regular file", root->path);
 }
 
 static int add_roots(struct ac_walk *walk, struct ac_walker *walker)

@@ -120,8 +120,8 @@ int ac_walk_unchanged(struct ac_walker *walker, const struct ac_item *item,
 	const struct ac_entry *previous); /* 1 taken over, 0 not, < 0 failed */
 
 /* Adds an entry with everything that statx says; *offset is where it is in the shard. */
-int ac_walk_note(struct ac_walker *walker, const struct ac_item *item, unsigned flags,
-	size_t *offset);
+int ac_walk_note(
+	struct ac_walker *walker, const struct ac_item *item, unsigned flags, size_t *offset);
 int ac_walk_xattrs(struct ac_walker *walker, size_t offset, int fd, const char *name);
 int ac_walk_fail(struct ac_walk *walk, int code, const struct ac_node *node, const char *name,
 	const char *what);
@@ -137,10 +137,10 @@ int ac_walk_directory(struct ac_walker *walker, struct ac_node *node);
 int ac_walk_batch(struct ac_walker *walker, struct ac_walk_batch *batch);
 int ac_walk_item(struct ac_walker *walker, struct ac_item *item, unsigned char type,
 	struct ac_previous *previous, struct ac_node **children);
-int ac_walk_child(struct ac_walker *walker, struct ac_item *item,
-	const struct ac_entry *previous, struct ac_node **children);
+int ac_walk_child(struct ac_walker *walker, struct ac_item *item, const struct ac_entry *previous,
+	struct ac_node **children);
 void ac_walk_push(struct ac_walk *walk, struct ac_node *children);
-bool ac_walk_hand_over(struct ac_walk *walk, struct ac_node *node, const char *bytes,
-	size_t length, uint32_t sequence, uint32_t position);
+bool ac_walk_hand_over(struct ac_walk *walk, struct ac_node *node, const char *bytes, size_t length,
+	uint32_t sequence, uint32_t position);
 
 #endif

@@ -81,15 +81,15 @@ int ac_walk_batch(struct ac_walker *walker, struct ac_walk_batch *batch)
 
 	ac_previous_init(&previous, node->root->previous, node->previous, batch->position);
 	/* The pin that came with the batch keeps node->fd. */
-	int result = walk_listing(walker, node, node->fd, batch->bytes, batch->length, &previous,
-		&segment);
+	int result = walk_listing(
+		walker, node, node->fd, batch->bytes, batch->length, &previous, &segment);
 
 	ac_previous_fini(&previous);
 	return result;
 }
 
-static int list_all(struct ac_walker *walker, struct ac_node *node, int fd,
-	struct ac_segment *segment)
+static int list_all(
+	struct ac_walker *walker, struct ac_node *node, int fd, struct ac_segment *segment)
 {
 	_Alignas(8) char bytes[LISTING_ROOM];
 	struct ac_previous previous;
@@ -113,8 +113,7 @@ static int list_all(struct ac_walker *walker, struct ac_node *node, int fd,
 			continue;
 		}
 		position += count_listed(bytes, (size_t)length);
-		result = walk_listing(
-			walker, node, fd, bytes, (size_t)length, &previous, segment);
+		result = walk_listing(walker, node, fd, bytes, (size_t)length, &previous, segment);
 		*segment = (struct ac_segment){ .directory = node->number,
 			.sequence = segment->sequence + 1,
 			.offset = walker->shard.length };
@@ -141,8 +140,8 @@ static bool is_root_elsewhere(const struct ac_walk *walk, const struct ac_node *
 }
 
 /* The "." entry; its attributes are read only when the directory itself has changed. */
-static int note_self(struct ac_walker *walker, struct ac_node *node, int fd, struct statx *st,
-	unsigned flags)
+static int note_self(
+	struct ac_walker *walker, struct ac_node *node, int fd, struct statx *st, unsigned flags)
 {
 	struct ac_item item = { .node = node,
 		.directory_fd = fd,
@@ -151,9 +150,9 @@ static int note_self(struct ac_walker *walker, struct ac_node *node, int fd, str
 		.label_length = 1,
 		.st = *st };
 	const struct ac_manifest *before = node->root->previous;
-	const struct ac_entry *self =
-		before && node->previous != AC_NONE ? ac_manifest_self(before, node->previous) :
-						      NULL;
+	const struct ac_entry *self = before && node->previous != AC_NONE
+					      ? ac_manifest_self(before, node->previous)
+					      : NULL;
 	size_t offset;
 	int result = ac_walk_note(walker, &item, flags, &offset);
 
@@ -171,13 +170,13 @@ static int note_self(struct ac_walker *walker, struct ac_node *node, int fd, str
 		return 0;
 	}
 	result = ac_walk_xattrs(walker, offset, fd, NULL);
-	return result ? ac_walk_fail(walker->walk, -result, node, NULL, "read the attributes of") :
-			0;
+	return result ? ac_walk_fail(walker->walk, -result, node, NULL, "read the attributes of")
+		      : 0;
 }
 
 /* What cannot be entered is written down as that. */
-static int note_closed(struct ac_walker *walker, struct ac_node *node, struct statx *st,
-	enum ac_entry_flags flag)
+static int note_closed(
+	struct ac_walker *walker, struct ac_node *node, struct statx *st, enum ac_entry_flags flag)
 {
 	struct ac_segment segment = {
 		.directory = node->number, .count = 1, .offset = walker->shard.length
@@ -231,9 +230,9 @@ static int enter(struct ac_walker *walker, struct ac_node *node, int fd, struct 
 	segment.length = walker->shard.length - segment.offset;
 	if (ac_shard_segment(&walker->shard, &segment))
 		return ac_walk_fail(walker->walk, ENOMEM, node, NULL, "note");
-	segment = (struct ac_segment){ .directory = node->number,
-		.sequence = 1,
-		.offset = walker->shard.length };
+	segment = (struct ac_segment){
+		.directory = node->number, .sequence = 1, .offset = walker->shard.length
+	};
 	return list_all(walker, node, fd, &segment);
 }
 
@@ -253,9 +252,9 @@ int ac_walk_directory(struct ac_walker *walker, struct ac_node *node)
 	if (fd == -EACCES)
 		return note_closed(walker, node, &st, AC_ENTRY_UNREADABLE);
 	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
-		return walk->request->is_tolerant ?
-			0 :
-			ac_walk_fail(walk, ENOENT, node, NULL, "something removed the directory");
+		return walk->request->is_tolerant ? 0
+						  : ac_walk_fail(walk, ENOENT, node, NULL,
+							    "something removed the directory");
 	if (fd < 0)
 		return walk->err.code ? fd : ac_walk_fail(walk, -fd, node, NULL, "open");
 	if (st.stx_mnt_id != node->root->mount_id)

@@ -18,10 +18,10 @@
 static bool is_same(const struct statx *a, const struct statx *b)
 {
 	return a->stx_ino == b->stx_ino && a->stx_size == b->stx_size &&
-		a->stx_ctime.tv_sec == b->stx_ctime.tv_sec &&
-		a->stx_ctime.tv_nsec == b->stx_ctime.tv_nsec &&
-		a->stx_mtime.tv_sec == b->stx_mtime.tv_sec &&
-		a->stx_mtime.tv_nsec == b->stx_mtime.tv_nsec && S_ISREG(b->stx_mode);
+	       a->stx_ctime.tv_sec == b->stx_ctime.tv_sec &&
+	       a->stx_ctime.tv_nsec == b->stx_ctime.tv_nsec &&
+	       a->stx_mtime.tv_sec == b->stx_mtime.tv_sec &&
+	       a->stx_mtime.tv_nsec == b->stx_mtime.tv_nsec && S_ISREG(b->stx_mode);
 }
 
 /* Reads want bytes unless the file ends before. */
@@ -129,17 +129,15 @@ static int read_sparse(struct ac_walker *walker, int fd, size_t offset, struct a
 	int result = read_extents(walker, fd, entry->size, &extents, err);
 
 	entry->flags |= AC_ENTRY_SPARSE;
-	if (!result &&
-		ac_shard_side(&walker->shard, offset, AC_SIDE_EXTENTS, extents.list,
-			extents.count * sizeof extents.list[0], NULL, 0))
+	if (!result && ac_shard_side(&walker->shard, offset, AC_SIDE_EXTENTS, extents.list,
+			       extents.count * sizeof extents.list[0], NULL, 0))
 		result = ac_fail_errno(err, ENOMEM, "note");
 	free(extents.list);
 	return result;
 }
 
 /* Content and attributes of the open file, behind the entry at offset. */
-static int read_content(
-	struct ac_walker *walker, const struct ac_item *item, int fd, size_t offset)
+static int read_content(struct ac_walker *walker, const struct ac_item *item, int fd, size_t offset)
 {
 	struct ac_shard *shard = &walker->shard;
 	const uint32_t first = shard->reference_count;
@@ -241,14 +239,11 @@ static int map_packs(struct ac_walker *walker, const struct ac_manifest *previou
 
 	if (walker->pack_map_of == previous)
 		return 0;
-	void *map = reallocarray(
-		walker->pack_map, previous->pack_count + 1u, sizeof walker->pack_map[0]);
-
-	if (!map)
+	free(walker->pack_map);
+	walker->pack_map_of = NULL;
+	walker->pack_map = ac_manifest_map_packs(previous, shelf);
+	if (!walker->pack_map)
 		return -ENOMEM;
-	walker->pack_map = map;
-	for (uint32_t i = 0; i < previous->pack_count; i++)
-		walker->pack_map[i] = ac_shelf_pack(shelf, &previous->packs[i]);
 	walker->pack_map_of = previous;
 	return 0;
 }
@@ -267,8 +262,8 @@ static int take_references(
 		struct ac_place place = from->places[previous->first + i];
 
 		if (shelf) {
-			place.pack = place.pack < from->pack_count ? walker->pack_map[place.pack] :
-								     AC_NONE;
+			place.pack = place.pack < from->pack_count ? walker->pack_map[place.pack]
+								   : AC_NONE;
 			if (!ac_shelf_has(shelf, &place, hash) &&
 				!ac_shelf_find(shelf, hash, &place)) {
 				walker->shard.reference_count = references;
@@ -287,12 +282,11 @@ int ac_walk_unchanged(
 	const struct statx *st = &item->st;
 	const uint32_t first = walker->shard.reference_count;
 
-	if (!previous || previous->type == AC_ENTRY_DIRECTORY || previous->inode != st->stx_ino || previous->size != st->stx_size ||
-		previous->mode != (st->stx_mode & 07777u) ||
+	if (!previous || previous->type == AC_ENTRY_DIRECTORY || previous->inode != st->stx_ino ||
+		previous->size != st->stx_size || previous->mode != (st->stx_mode & 07777u) ||
 		previous->ctime_s != st->stx_ctime.tv_sec ||
 		previous->ctime_ns != st->stx_ctime.tv_nsec ||
-		(previous->flags & ~AC_ENTRY_SPARSE) ||
-		!ac_walk_trusts(item->node->root, previous))
+		(previous->flags & ~AC_ENTRY_SPARSE) || !ac_walk_trusts(item->node->root, previous))
 		return 0;
 	if (previous->type == AC_ENTRY_REGULAR) {
 		int result = take_references(walker, item->node->root->previous, previous);

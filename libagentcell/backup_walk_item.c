@@ -17,8 +17,8 @@ static int stat_name(struct ac_item *item)
 {
 	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
 
-	return statx(item->directory_fd, item->name, flags, AC_STATX_MASK, &item->st) < 0 ? -errno :
-											    0;
+	return statx(item->directory_fd, item->name, flags, AC_STATX_MASK, &item->st) < 0 ? -errno
+											  : 0;
 }
 
 /* A symlink, fifo, socket or device: nothing to open. */
@@ -31,9 +31,9 @@ static int note_other(
 
 	atomic_fetch_add_explicit(&walker->walk->others, 1, memory_order_relaxed);
 	if (result)
-		return result < 0 ? ac_walk_fail(walker->walk, -result, item->node, item->name,
-					    "note") :
-				    0;
+		return result < 0
+			       ? ac_walk_fail(walker->walk, -result, item->node, item->name, "note")
+			       : 0;
 	if (!S_ISLNK(item->st.stx_mode)) {
 		result = ac_walk_note(walker, item, 0, &offset);
 		/* There is no listxattrat; by its directory's descriptor it is as good. */
@@ -47,9 +47,8 @@ static int note_other(
 	if (length <= 0)
 		return errno == ENOENT ? AC_ITEM_GONE : AC_ITEM_OTHER;
 	result = ac_walk_note(walker, item, 0, &offset);
-	if (!result &&
-		ac_shard_side(&walker->shard, offset, AC_SIDE_TARGET, target, (size_t)length, NULL,
-			0))
+	if (!result && ac_shard_side(&walker->shard, offset, AC_SIDE_TARGET, target, (size_t)length,
+			       "", 1))
 		result = ac_walk_fail(walker->walk, ENOMEM, item->node, item->name, "note");
 	return result;
 }
@@ -58,8 +57,8 @@ int ac_walk_child(struct ac_walker *walker, struct ac_item *item, const struct a
 	struct ac_node **children)
 {
 	struct ac_walk *walk = walker->walk;
-	struct ac_node *child =
-		ac_node_new(&walk->cache, item->node, item->name, strlen(item->name));
+	struct ac_node *child = ac_node_new(
+		&walk->cache, item->node, item->name, strlen(item->name));
 	size_t offset;
 
 	if (!child)
@@ -68,8 +67,8 @@ int ac_walk_child(struct ac_walker *walker, struct ac_item *item, const struct a
 	if (previous && previous->type == AC_ENTRY_DIRECTORY)
 		child->previous = previous->first;
 	child->is_excluded = item->node->is_excluded ||
-		(walk->request->exclude &&
-			ac_walk_is_excluded(walk, item->node, item->name));
+			     (walk->request->exclude &&
+				     ac_walk_is_excluded(walk, item->node, item->name));
 	memset(&item->st, 0, sizeof item->st); /* its own "." entry says it all */
 	item->st.stx_mode = S_IFDIR;
 	int result = ac_walk_note(walker, item, 0, &offset);
@@ -122,8 +121,7 @@ static int look_once(struct ac_walker *walker, struct ac_item *item, unsigned ch
 int ac_walk_item(struct ac_walker *walker, struct ac_item *item, unsigned char type,
 	struct ac_previous *previous, struct ac_node **children)
 {
-	const struct ac_entry *before =
-		ac_previous_find(previous, item->label, item->label_length);
+	const struct ac_entry *before = ac_previous_find(previous, item->label, item->label_length);
 
 	for (unsigned i = 0; i < LOOKS; i++) {
 		int result = look_once(walker, item, type, before, children);

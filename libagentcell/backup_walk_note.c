@@ -71,8 +71,8 @@ static ssize_t list_names(int fd, const char *name, char *names)
 
 static ssize_t get_value(int fd, const char *name, const char *xattr, char *value)
 {
-	return fd >= 0 ? fgetxattr(fd, xattr, value, XATTR_ROOM) :
-			 lgetxattr(name, xattr, value, XATTR_ROOM);
+	return fd >= 0 ? fgetxattr(fd, xattr, value, XATTR_ROOM)
+		       : lgetxattr(name, xattr, value, XATTR_ROOM);
 }
 
 int ac_walk_xattrs(struct ac_walker *walker, size_t offset, int fd, const char *name)
@@ -86,7 +86,8 @@ int ac_walk_xattrs(struct ac_walker *walker, size_t offset, int fd, const char *
 	ssize_t length = list_names(fd, name, walker->names);
 
 	if (length <= 0)
-		return !length || errno == ENOTSUP || errno == ENOENT || errno == EACCES ? 0 : -errno;
+		return !length || errno == ENOTSUP || errno == ENOENT || errno == EACCES ? 0
+											 : -errno;
 	for (const char *xattr = walker->names; xattr < walker->names + length;
 		xattr += strlen(xattr) + 1) {
 		ssize_t size = get_value(fd, name, xattr, walker->values);
@@ -144,8 +145,8 @@ int ac_walk_fail_with(struct ac_walk *walk, const struct ac_err *err, const stru
 	return -err->code;
 }
 
-static void add_name(struct ac_walk *walk, char *list, size_t size, const struct ac_node *node,
-	const char *name)
+static void add_name(
+	struct ac_walk *walk, char *list, size_t size, const struct ac_node *node, const char *name)
 {
 	char path[256];
 
@@ -198,7 +199,7 @@ void ac_walk_progress(struct ac_walker *walker)
 bool ac_walk_trusts(const struct ac_walk_root *root, const struct ac_entry *previous)
 {
 	return previous->ctime_s < root->trusted_s ||
-		(previous->ctime_s == root->trusted_s && previous->ctime_ns < root->trusted_ns);
+	       (previous->ctime_s == root->trusted_s && previous->ctime_ns < root->trusted_ns);
 }
 
 /* A pattern without '/' is matched with the name; one that begins with '/' with the whole path;

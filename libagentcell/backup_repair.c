@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Metadata: onto what was just written, onto what only lost its mode or times, onto directories when
+ * nothing in them moves any more.  What only root can give is noted, not an error.
+ */
+#include "backup_restore.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "escape.h"
+#include "util.h"
+
+#define XATTR_LIST_MAX (64u << 10)
+
+void ac_restore_note(struct ac_restore *restore, const char *name)
+{
+	struct ac_restore_outcome *outcome = restore->outcome;
+	char text[256];
+
+	ac_escape(text, sizeof text, name, strlen(name));
+	pthread_mutex_lock(&restore->lock);
+	size_t used = strlen(outcome->not_restored_names);
+
+	outcome->not_restored++;
+	if (used + strlen(text) + 3 < sizeof outcome->not_restored_names)
+		snprintf(outcome->not_restored_names + used,
+			sizeof outcome->not_restored_names - used, "%s%s", used ? ", " : "", text);
+	pthread_mutex_unlock(&restore->lock);
+}
+
+static const struct ac_side *find_xattr(const struct ac_entry *entry, const char *name)
+{
+	const struct ac_side *side = NULL;
+
+	while ((side = ac_entry_side(entry, side)))
+		if (side->kind == AC_SIDE_XATTR && !strcmp(ac_side_bytes(side), name))
+			return side;
+	return NULL;
+}
+
+static int remove_surplus(struct ac_restore *restore, const char *path, const struct ac_entry *want,
+	const char *name, struct ac_err *err)
+{
+	ac_autofree char *list = malloc(XATTR_LIST_MAX);
+	ssize_t length = list ? listxattr(path, list, XATTR_LIST_MAX) : -1;
+
+	if (!list)
+		return ac_fail_errno(err, ENOMEM, "read the attributes");
+	if (length < 0)
+		return errno == ENOTSUP ? 0 : ac_fail_errno(err, errno, "read the attributes");
+	for (const char *xattr = list; xattr < list + length; xattr += strlen(xattr) + 1) {
+		if (find_xattr(want, xattr) || !removexattr(path, xattr))
+			continue;
+		if (strncmp(xattr, "user.", 5) && strncmp(xattr, "system.", 7))
+			ac_restore_note(restore, name);
+		else if (errno != ENODATA)
+			return ac_fail_errno(err, errno, "remove attribute %s", xattr);
+	}
+	return 0;
+}
+
+/* path is /proc/self/fd/<n>: it means that file and no other. */
+int ac_restore_xattrs(struct ac_restore *restore, const char *path, const struct ac_entry *want,
+	const char *name, struct ac_err *err)
+{
+	const struct ac_side *side = NULL;
+	int result = remove_surplus(restore, path, want, name, err);
+
+	while (!result && (side = ac_entry_side(want, side))) {
+		const char *xattr = ac_side_bytes(side);
+		size_t skip = side->kind == AC_SIDE_XATTR ? strlen(xattr) + 1 : 0;
+
+		if (!skip || !setxattr(path, xattr, xattr + skip, side->length - skip, 0))
+			continue;
+		if ((errno == EPERM || errno == ENOTSUP) && strncmp(xattr, "user.", 5))
+			ac_restore_note(restore, name);
+		else
+			result = ac_fail_errno(err, errno, "set attribute %s", xattr);
+	}
+	return result;
+}
+
+static int set_owner(struct ac_restore *restore, const char *path, const struct stat *st,
+	const struct ac_entry *want, const char *name)
+{
+	uid_t uid = st->st_uid == want->uid ? (uid_t)-1 : want->uid;
+
+	if ((st->st_uid != want->uid || st->st_gid != want->gid) && chown(path, uid, want->gid) < 0)
+		ac_restore_note(restore, name);
+	return 0;
+}
+
+/* chown before xattrs (an ACL names the group) before chmod (which fits the ACL's mask) before times
+ * (which everything moves). */
+int ac_restore_metadata(struct ac_restore *restore, int fd, const struct ac_entry *want,
+	const char *name, bool inherits_acl, struct ac_err *err)
+{
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+		{ .tv_sec = want->mtime_s, .tv_nsec = want->mtime_ns } };
+	bool has_xattrs = inherits_acl || ac_entry_find(want, AC_SIDE_XATTR);
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	if (fstat(fd, &st) < 0)
+		return ac_fail_errno(err, errno, "stat");
+	set_owner(restore, path, &st, want, name);
+	int result = has_xattrs ? ac_restore_xattrs(restore, path, want, name, err) : 0;
+
+	if (result)
+		return result;
+	if (((st.st_mode & 07777) != want->mode || has_xattrs || st.st_gid != want->gid) &&
+		chmod(path, want->mode) < 0)
+		return ac_fail_errno(err, errno, "set the mode");
+	/* A regular file is open for real; an O_PATH descriptor goes by its magic link. */
+	if (futimens(fd, times) < 0 && (errno != EBADF || utimensat(AT_FDCWD, path, times, 0) < 0))
+		return ac_fail_errno(err, errno, "set the times");
+	return 0;
+}
+
+static int repair_symlink(struct ac_restore *restore, const struct ac_spot *spot,
+	const struct ac_task *task, struct ac_err *err)
+{
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+		{ .tv_sec = task->want->mtime_s, .tv_nsec = task->want->mtime_ns } };
+
+	if ((task->change & AC_CHANGE_OWNER) &&
+		fchownat(spot->fd, spot->name, (uid_t)-1, task->want->gid, AT_SYMLINK_NOFOLLOW) < 0)
+		ac_restore_note(restore, spot->name);
+	if (utimensat(spot->fd, spot->name, times, AT_SYMLINK_NOFOLLOW) < 0)
+		return ac_fail_errno(err, errno, "set the times");
+	return 0;
+}
+
+static int repair_at(struct ac_restore *restore, const struct ac_spot *spot,
+	const struct ac_task *task, struct ac_err *err)
+{
+	int result = ac_restore_check(spot, task->have, err);
+
+	if (result)
+		return result;
+	if (task->want->type == AC_ENTRY_SYMLINK)
+		return repair_symlink(restore, spot, task, err);
+	ac_autoclose int fd = openat(spot->fd, spot->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return ac_fail_errno(err, errno, "open");
+	if (st.st_ino != task->have->inode || S_ISLNK(st.st_mode))
+		return ac_fail(err, EAGAIN, "%s was replaced by somebody; run the restore again",
+			spot->name);
+	return ac_restore_metadata(
+		restore, fd, task->want, spot->name, (task->change & AC_CHANGE_XATTR) != 0, err);
+}
+
+int ac_restore_repair(struct ac_restore *restore, const struct ac_task *task, struct ac_err *err)
+{
+	struct ac_spot spot;
+	int result = ac_tree_go(&restore->tree, task->want_directory, task->want, &spot);
+
+	if (result)
+		return ac_fail_errno(err, -result, "open the directory");
+	result = repair_at(restore, &spot, task, err);
+	ac_tree_leave(&restore->tree, &spot);
+	return result;
+}
+
+int ac_restore_directory(struct ac_restore *restore, uint32_t directory, struct ac_err *err)
+{
+	const struct ac_entry *want = ac_manifest_self(&restore->target, directory);
+	const struct ac_directory *row = &restore->target.directories[directory];
+	int fd = ac_tree_pin(&restore->tree, directory);
+
+	if (fd < 0)
+		return ac_fail_errno(err, -fd, "open the directory");
+	int result = ac_restore_metadata(restore, fd, want,
+		ac_entry_name(ac_entry_at(&restore->target, row->entry)), true, err);
+
+	ac_tree_unpin(&restore->tree, directory);
+	return result;
+}
