@@ -22,8 +22,8 @@
 
 #define SYNOPSIS "doctor [--json] [--project DIRECTORY]"
 
-static void report(struct ac_doctor *doctor, const char *verdict, const char *name,
-	const char *remedy, const char *format, va_list args)
+__attribute__((format(printf, 5, 0))) static void report(struct ac_doctor *doctor,
+	const char *verdict, const char *name, const char *remedy, const char *format, va_list args)
 {
 	json_object *result = ac_out_object();
 	struct ac_err text = { 0 };

@@ -5,6 +5,7 @@
 #include <pwd.h>
 #include <shadow.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -115,12 +116,15 @@ static bool overlaps_sub_ids(
 	char line[512];
 
 	while (stream && fgets(line, sizeof(line), stream)) {
-		unsigned long long first, count;
 		size_t length = strcspn(line, ":");
+		unsigned long long first, count;
+		char *end;
 
-		if (sscanf(line + length, ":%llu:%llu", &first, &count) != 2 || count == 0)
+		if (line[length] != ':')
 			continue;
-		if (first <= doctor->config->uid_last &&
+		first = strtoull(line + length + 1, &end, 10);
+		count = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
+		if (count && first <= doctor->config->uid_last &&
 			first + count > doctor->config->uid_first) {
 			snprintf(who, size, "%.*s in %s", (int)length, line, path);
 			return true;

@@ -52,7 +52,7 @@ static int get_reply(int fd, struct audit_reply *reply)
 
 static int get_status(int fd, struct audit_status *status)
 {
-	struct audit_reply reply;
+	struct audit_reply reply = { .type = 0 };
 	int rc = audit_request_status(fd);
 
 	if (rc < 0)
@@ -126,7 +126,7 @@ static void take_rule(
 
 static int list_rules(int fd, const struct ac_config *config, struct keys *keys)
 {
-	struct audit_reply reply;
+	struct audit_reply reply = { .type = 0 };
 	int rc = audit_request_rules_list_data(fd);
 
 	while (rc >= 0) {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -22,12 +23,14 @@
 
 static void check_release(struct ac_doctor *doctor)
 {
-	unsigned major = 0, minor = 0;
+	unsigned long major, minor;
 	struct utsname name;
+	char *end;
 
 	uname(&name);
-	if (sscanf(name.release, "%u.%u", &major, &minor) != 2 || major < 5 ||
-		(major == 5 && minor < 14))
+	major = strtoul(name.release, &end, 10);
+	minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+	if (major < 5 || (major == 5 && minor < 14))
 		ac_doctor_fail(doctor, "kernel", "boot Linux 5.14 or newer",
 			"Linux %s lacks cgroup.kill or idmapped mounts", name.release);
 	else
@@ -95,17 +98,25 @@ static void check_seccomp(struct ac_doctor *doctor)
 			"no seccomp filters");
 }
 
+/* "0 0 4294967295": ids are what they are on the host. */
+static bool is_first_namespace(void)
+{
+	ac_autofclose FILE *stream = fopen("/proc/self/uid_map", "re");
+	char line[128], *end;
+
+	if (!stream || !fgets(line, sizeof(line), stream))
+		return false;
+	return strtoull(line, &end, 10) == 0 && strtoull(end, &end, 10) == 0 &&
+	       strtoull(end, &end, 10) == UINT32_MAX;
+}
+
 static void check_surroundings(struct ac_doctor *doctor)
 {
-	unsigned long long inside = 1, outside = 1, count = 0;
-	ac_autofclose FILE *stream = fopen("/proc/self/uid_map", "re");
-
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
 		ac_doctor_fail(doctor, "privileges",
 			"start it outside of that container or sandbox",
 			"no_new_privs is set here: sudo cannot start");
-	if (!stream || fscanf(stream, "%llu %llu %llu", &inside, &outside, &count) != 3 || inside ||
-		outside || count < 4294967295ULL)
+	if (!is_first_namespace())
 		ac_doctor_fail(doctor, "namespaces", "run agents on the host, not in a container",
 			"this is a user namespace: audit records stay on the host");
 	else

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -68,24 +69,30 @@ static void check_setuid(struct ac_doctor *doctor)
 		ac_doctor_ok(doctor, "sudo", "%s is setuid root", SUDO);
 }
 
+/* "Sudo version 1.9.13p3" */
+static bool is_new_enough(const char *line)
+{
+	static const char words[] = "Sudo version 1.9.";
+
+	return strncmp(line, words, strlen(words)) == 0 &&
+	       strtoul(line + strlen(words), NULL, 10) >= 13;
+}
+
 static void check_version(struct ac_doctor *doctor)
 {
-	unsigned major = 0, minor = 0, patch = 0;
+	static const char remedy[] = "install sudo 1.9.13 or newer";
 	char line[256];
 	int rc = ask_version(line, sizeof(line));
 
 	if (rc < 0)
-		ac_doctor_fail(doctor, "sudo version", "install sudo 1.9.13 or newer",
+		ac_doctor_fail(doctor, "sudo version", remedy,
 			"cannot ask sudo for its version: %s", strerror(-rc));
 	else if (strstr(line, "sudo-rs"))
 		ac_doctor_fail(doctor, "sudo version", "use the original sudo on this machine",
 			"%s: sudo-rs has no plugin interface", line);
-	else if (sscanf(line, "Sudo version %u.%u.%u", &major, &minor, &patch) < 2)
-		ac_doctor_fail(doctor, "sudo version", "install sudo 1.9.13 or newer",
-			"not understood: %s", line);
-	else if (major != 1 || minor != 9 || patch < 13)
-		ac_doctor_fail(doctor, "sudo version", "install sudo 1.9.13 or newer",
-			"%s is older than what agentcell was tried with", line);
+	else if (!is_new_enough(line))
+		ac_doctor_fail(doctor, "sudo version", remedy,
+			"%s is not 1.9.13 or newer, with which agentcell was tried", line);
 	else
 		ac_doctor_ok(doctor, "sudo version", "%s", line);
 }

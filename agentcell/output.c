@@ -184,7 +184,7 @@ void ac_out_table(json_object *array, const struct ac_out_column *columns)
 	size_t widths[16], row;
 	unsigned i;
 
-	for (i = 0; columns[i].key && i < AC_COUNT(widths); i++)
+	for (i = 0; i < AC_COUNT(widths) && columns[i].key; i++)
 		widths[i] = column_width(array, &columns[i]);
 	for (i = 0; columns[i].key; i++)
 		print_cell(columns[i].heading, widths[i], &columns[i]);

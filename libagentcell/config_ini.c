@@ -165,8 +165,8 @@ static char *next_line(char *line, int size, void *stream)
 	else if (line[0] == '[')
 		begin_section(reader, line);
 	if (refused || is_empty(line))
-		line[0] = '\0';
-	strcat(line, "\n");
+		length = 0;
+	memcpy(line + length, "\n", 2);
 	return line;
 }
 

@@ -122,7 +122,7 @@ int ac_name_parse(const char *text, char name[AC_NAME_MAX], struct ac_err *err)
 			"'%s' is no name; up to 31 of a-z 0-9 _ -, beginning with a letter or _",
 			text);
 	memset(name, 0, AC_NAME_MAX);
-	memcpy(name, text, length);
+	memcpy(name, text, length + 1);
 	return 0;
 }
 
@@ -132,7 +132,7 @@ int ac_path_parse(const char *text, char path[AC_PATH_MAX], struct ac_err *err)
 		return ac_fail(err, EINVAL,
 			"'%s' must be an absolute path without . .. or doubled slashes", text);
 	memset(path, 0, AC_PATH_MAX);
-	memcpy(path, text, strlen(text));
+	memcpy(path, text, strlen(text) + 1);
 	return 0;
 }
 
@@ -151,7 +151,7 @@ static int next_word(const char **text, char *word, size_t size)
 	size_t length = 0;
 
 	for (; *from && !strchr(BLANKS, *from); from++) {
-		int byte = *from;
+		int byte = (unsigned char)*from;
 
 		if (byte == '%') {
 			int high = hex_digit(from[1]);
