@@ -11,6 +11,7 @@
 # script leaves behind is killed through a cgroup of the test's own.
 # Set before sourcing:
 #     SANDBOX_NET=1     a network namespace with a loopback only
+#     SANDBOX_TOP=DIR   the tree, for a script that is not in tests/<suite>/
 #     SANDBOX_AUDIT=1   the test uses the kernel's audit rules and the nft table agentcell, which all
 #                       the machine shares: one test at a time, and put back as found
 
@@ -120,7 +121,7 @@ sandbox_dev() {
 }
 
 sandbox_mounts() {
-	sandbox_top=$(cd "$(dirname "$0")/../.." && pwd) || return 1
+	sandbox_top=${SANDBOX_TOP:-$(cd "$(dirname "$0")/../.." && pwd)} || return 1
 	sandbox_build=${AGENTCELL_BUILD:-$sandbox_top/build}
 	[ ! -d "$sandbox_build" ] || mount --bind "$sandbox_build" "$SANDBOX_WORK/build" || return 1
 	mount --bind "$sandbox_top" "$SANDBOX_WORK/tree" &&

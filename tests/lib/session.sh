@@ -4,7 +4,7 @@
 # instead of sandbox.sh.  Users: dev and other, each with a key in ~/.ssh and a git project ~/project.
 
 SANDBOX_AUDIT=1
-. "$(dirname "$0")/../lib/sandbox.sh"
+. "${SANDBOX_TOP:-$(dirname "$0")/../..}/tests/lib/sandbox.sh"
 
 drive="/usr/bin/python3 $tree/tests/lib/drive.py"
 json_log=/var/log/agentcell/agentcell.jsonl
@@ -35,6 +35,24 @@ listener_stop() {
 	wait "$listener"
 	listener=
 	rm -f /run/listener.ready
+}
+
+# ausearch reads what auditd writes: the machine's own, or one for this test.
+auditd_pid=
+auditd_start() {
+	[ "$(auditctl -s | sed -n 's/^pid //p')" = 0 ] || return 0
+	mkdir -p /var/log/audit && mount -t tmpfs -o mode=750 audit /var/log/audit
+	auditd -n -s nochange 8>&- >/run/auditd.log 2>&1 &
+	auditd_pid=$!
+	wait_for 10 sh -c '[ "$(auditctl -s | sed -n "s/^pid //p")" != 0 ]' && return
+	cat /run/auditd.log >&2
+	return 1
+}
+
+auditd_stop() {
+	[ -n "$auditd_pid" ] || return 0
+	kill "$auditd_pid" && wait "$auditd_pid"
+	auditd_pid=
 }
 
 wait_for() { # seconds command...: until it succeeds
@@ -72,7 +90,7 @@ range_processes() {
 }
 
 cell_cgroups() {
-	find "$(sandbox_cgroup_root)" -mindepth 1 -type d -path '*/agentcell/*' 2>/dev/null
+	find "$(sandbox_cgroup_root)/agentcell" -mindepth 1 -type d 2>/dev/null
 }
 
 # Elements that belong to one session: all sets but the constant map of uids to marks.
@@ -137,4 +155,4 @@ session_setup || {
 	sandbox_say 'agentcell cannot be set up'
 	exit 1
 }
-trap 'listener_stop' EXIT
+trap 'listener_stop; auditd_stop' EXIT

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/session.sh"
 
 ran=/home/dev/project/ran
-printf 'dev ALL=(agentcell-worker) NOPASSWD: SETENV: ALL\nDefaults closefrom_override\nother ALL=(ALL:ALL) NOPASSWD: ALL\n' \
+printf 'dev ALL=(agentcell-worker:ALL) NOPASSWD: SETENV: ALL\nDefaults closefrom_override\nother ALL=(ALL:ALL) NOPASSWD: ALL\n' \
 	>/etc/sudoers.d/agents
 
 # refused NAME PATTERN sudo's arguments...: nothing runs, the message fits, syslog knows
@@ -34,6 +34,7 @@ check 'control: a plain request runs' as dev sudo -n -u $role touch ran
 check 'control: really' test -e "$ran"
 
 # --- options of sudo
+rm -f "$ran"
 refused 'sudo -s' '-s' -u $role -s touch ran
 logged 'sudo -s' '-s'
 refused 'sudo -i' '-i' -u $role -i touch ran
@@ -44,7 +45,13 @@ refused 'sudo -g' '-g|group|not allowed' -u $role -g dev touch ran
 refused 'sudo -R' '-R|chroot|not allowed' -R / -u $role touch ran
 refused 'sudo -C' '-C' -C 5 -u $role touch ran
 refused 'sudo -h' '-h|host' -h elsewhere -u $role touch ran
-refused 'sudo -b' '-b|background' -b -u $role touch ran
+# sudo -b cannot be seen before sudo has gone to the background: the refusal comes from there.
+: >/run/syslog
+as dev sudo -n -b -u $role touch ran >/run/out 2>/run/err
+check 'sudo -b is refused' wait_for 5 grep -q 'sudo -b' /run/err
+logged 'sudo -b' 'sudo -b'
+nothing_left 'sudo -b'
+refute 'sudo -b: nothing ran' test -e "$ran"
 refused 'sudo -H' '-H' -H -u $role touch ran
 refused 'sudo -r' 'role|selinux' -r x_r -u $role touch ran
 refused 'sudoedit' 'edit' -u $role -e text
@@ -98,7 +105,7 @@ broken 'a configuration that others may write' 'agentcell.conf.*writ|permission|
 broken "a configuration that is not root's" 'agentcell.conf.*own|root' "chown dev $conf" "chown root $conf"
 broken 'no configuration' 'agentcell.conf' "mv $conf $conf.away" "mv $conf.away $conf"
 broken 'a configuration that is a link' 'agentcell.conf' "mv $conf $conf.away; ln -s $conf.away $conf" "rm $conf; mv $conf.away $conf"
-broken 'a profile with an error' 'generic.conf:[0-9]+' "cp -p /etc/agentcell/harness.d/generic.conf /run/; echo 'x = y' >>/etc/agentcell/harness.d/generic.conf" \
+broken 'a profile with an error' 'generic.conf:[0-9]+' "cp -p /etc/agentcell/harness.d/generic.conf /run/; printf '[nonsense]\nx = y\n' >>/etc/agentcell/harness.d/generic.conf" \
 	'cp -p /run/generic.conf /etc/agentcell/harness.d/'
 broken 'no PAM service' 'pam.d/agentcell|PAM' 'mv /etc/pam.d/agentcell /run/pam' 'mv /run/pam /etc/pam.d/agentcell'
 broken 'a PAM service without our module' 'pam_agentcell|cell' \
