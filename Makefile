@@ -99,7 +99,7 @@ $(B)/bin/agentcell: $(call obj,$(cli_src)) $(B)/libagentcell.a
 # Unit tests: tests/unit/check_<noun>.c, one Check program each, linked with the library and with the
 # parts' own objects that have no main().
 part_obj := $(call obj,$(filter-out sudo_plugin/agentcell-launch.c auditd_rules/agentcelld.c agentcell/agentcell.c, \
-	$(launcher_src) $(listener_src) $(cli_src))) $(patsubst %,$(B)/%.o,sudo_plugin/request sudo_plugin/command sudo_plugin/terms pam_agentcell/idmap)
+	$(launcher_src) $(listener_src) $(cli_src))) $(patsubst %,$(B)/%.o,sudo_plugin/request sudo_plugin/command sudo_plugin/terms)
 $(B)/libparts.a: $(part_obj)
 	rm -f $@ && $(AR) rcsP $@ $^
 
@@ -161,6 +161,8 @@ $(B)/fuzz/libagentcell.a: $(call fuzz_obj,$(lib_src))
 	rm -f $@ && $(AR) rcsP $@ $^
 $(B)/fuzz/fuzz_%: $(B)/fuzz/obj/tests/fuzz/fuzz_%.o $(B)/fuzz/libagentcell.a
 	clang $(fuzz_flags) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(lib_libs)
+$(B)/fuzz/fuzz_record: $(call fuzz_obj,$(addprefix auditd_rules/,record.c event.c silent.c syscalls.c serials.c \
+	judge.c judge_path.c judge_address.c pending.c watch.c watch_door.c))
 fuzz: $(fuzz_bin)
 	set -e; for f in $(fuzz_bin:$(B)/fuzz/fuzz_%=%); do \
 		mkdir -p $(B)/fuzz/corpus/$$f; \
