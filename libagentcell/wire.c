@@ -8,6 +8,7 @@
 #include "wire.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,6 +19,7 @@
 #include "util.h"
 
 #define SEND_TIMEOUT_MS 5000
+#define SEND_TIMEOUT_NONBLOCK_MS 50 /* a server must not wait for a client that does not read */
 
 union control {
 	char bytes[CMSG_SPACE(sizeof(int) * AC_WIRE_FDS_MAX) + CMSG_SPACE(sizeof(struct ucred))];
@@ -129,7 +131,9 @@ int ac_wire_send(int fd, const struct ac_wire *message, const int *fds, unsigned
 		n = sendmsg(fd, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n >= 0 || (errno != EAGAIN && errno != EINTR))
 			break;
-		rc = wait_for(fd, POLLOUT, SEND_TIMEOUT_MS);
+		rc = wait_for(fd, POLLOUT,
+			fcntl(fd, F_GETFL) & O_NONBLOCK ? SEND_TIMEOUT_NONBLOCK_MS
+							: SEND_TIMEOUT_MS);
 		if (rc < 0)
 			return ac_fail_errno(err, -rc, "wait to send message %u", message->type);
 	}

@@ -74,7 +74,8 @@ bool ac_wire_check(const struct ac_wire *message, size_t length);
 /* Connects to AC_SOCKET and checks by SO_PEERCRED that the peer is root.  Returns the fd. */
 int ac_wire_connect(struct ac_err *err);
 
-/* Sends with fds (SCM_RIGHTS) / receives with a time limit.  recv returns -ETIMEDOUT,
+/* Sends with fds (SCM_RIGHTS) / receives with a time limit.  When the other side does not read, send
+ * gives up (-ETIMEDOUT) after 5 s, on an O_NONBLOCK socket after 50 ms.  recv returns -ETIMEDOUT,
  * -ECONNRESET for an orderly end, -EBADMSG for a message that does not check.
  * Received fds are O_CLOEXEC and the caller's; surplus ones are closed and refused.
  * pid (may be NULL) is the sender's as the kernel says (SO_PASSCRED must be set for it). */

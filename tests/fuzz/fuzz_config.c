@@ -91,7 +91,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size > AC_INI_FILE_MAX)
 		return 0;
-	try_value(data, size);
+	if (!memchr(data, '\n', size)) { /* files are slow: values get most of the tries */
+		try_value(data, size);
+		return 0;
+	}
 	if (ac_config_check(file_of(data, size), "f", &config, NULL, NULL, &err) == 0)
 		check_config(&config);
 	else

@@ -270,6 +270,22 @@ START_TEST(test_too_many_to_send)
 }
 END_TEST
 
+START_TEST(test_who_does_not_read)
+{
+	unsigned sent = 0;
+
+	ck_assert_int_eq(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+	while (ac_wire_send(ends[0], &message, NULL, 0, &err) == 0)
+		sent++;
+	ck_assert_int_eq(err.code, ETIMEDOUT);
+	ck_assert_uint_gt(sent, 0);
+	while (sent--)
+		ck_assert_int_eq(receive(0), 0);
+	ck_assert_int_eq(receive(0), -ETIMEDOUT); /* the one that failed was not sent */
+	ck_assert_int_eq(ac_wire_send(ends[0], &message, NULL, 0, &err), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("wire");
@@ -289,6 +305,7 @@ int main(void)
 	tcase_add_test(tcase, test_descriptors_of_a_bad_message_are_closed);
 	tcase_add_test(tcase, test_pid_is_the_kernels);
 	tcase_add_test(tcase, test_too_many_to_send);
+	tcase_add_test(tcase, test_who_does_not_read);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
