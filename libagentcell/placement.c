@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "path.h"
+#include "util.h"
 
 static bool is_below_home(const char *path)
 {
@@ -49,27 +50,61 @@ static void put_quoted(FILE *stream, const char *text)
 	}
 }
 
-void ac_placement_expand(
-	FILE *stream, const char *text, size_t length, const struct ac_session_policy *session)
+/* {tail:NAME}: how long the word is, 0: none begins here. */
+static size_t take_tail(
+	const char *text, size_t left, const struct ac_settings *tails, const char **value)
+{
+	static const char start[] = "{tail:";
+	size_t begin = strlen(start);
+	const char *end = left > begin && strncmp(text, start, begin) == 0 ? memchr(text, '}', left)
+									   : NULL;
+	size_t length = end ? (size_t)(end - text) - begin : 0;
+
+	if (!end || length >= AC_NAME_MAX)
+		return 0;
+	*value = "";
+	for (unsigned i = 0; i < tails->count; i++)
+		if (strlen(tails->setting[i].name) == length &&
+			strncmp(tails->setting[i].name, text + begin, length) == 0)
+			*value = tails->setting[i].value;
+	return begin + length + 1;
+}
+
+static size_t take_word(
+	const char *text, size_t left, const struct ac_session_policy *session, const char **value)
 {
 	const struct {
 		const char *word, *value;
 	} words[] = { { "{cwd}", session->plan.cwd }, { "{home}", session->policy.home },
 		{ "{user}", session->plan.user } };
+
+	for (size_t i = 0; i < AC_COUNT(words); i++) {
+		size_t length = strlen(words[i].word);
+
+		*value = words[i].value;
+		if (left >= length && strncmp(text, words[i].word, length) == 0)
+			return length;
+	}
+	return 0;
+}
+
+void ac_placement_expand(FILE *stream, const char *text, size_t length,
+	const struct ac_session_policy *session, const struct ac_settings *tails)
+{
 	const char *end = text + length;
 
 	while (text < end) {
-		size_t i = 0, left = (size_t)(end - text);
+		const char *value = NULL;
+		size_t left = (size_t)(end - text);
+		size_t taken = take_word(text, left, session, &value);
 
-		while (i < 3 && (left < strlen(words[i].word) ||
-					strncmp(text, words[i].word, strlen(words[i].word)) != 0))
-			i++;
-		if (i == 3) {
-			fputc(*text++, stream);
-			continue;
-		}
-		put_quoted(stream, words[i].value);
-		text += strlen(words[i].word);
+		if (!taken)
+			taken = take_tail(text, left, tails, &value);
+		if (taken)
+			put_quoted(stream, value);
+		else
+			fputc(*text, stream);
+		text += taken ? taken : 1;
 	}
 }
 

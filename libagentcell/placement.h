@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "config.h"
 #include "policy.h"
 
 #define AC_PLACED_FILE_MAX 65536 /* bytes of one file */
@@ -17,12 +18,16 @@
 /* A file below /etc, or a canonical relative path below a home; a source exactly where there is one. */
 bool ac_placement_is_valid(const struct ac_placement *placement);
 
+/* Claude Code knows a key that it may use by its last characters. */
+#define AC_KEY_TAIL 20
+
 /*
- * Writes text with {cwd}, {home} and {user} replaced, each escaped for a string in double quotes (the
- * same in JSON and TOML).  Any other brace stands for itself.
+ * Writes text with {cwd}, {home}, {user} and {tail:NAME} replaced, each escaped for a string in double
+ * quotes (the same in JSON and TOML).  A tail is what tails has under the name of a variable, or
+ * nothing.  Any other brace stands for itself.
  */
-void ac_placement_expand(
-	FILE *stream, const char *text, size_t length, const struct ac_session_policy *session);
+void ac_placement_expand(FILE *stream, const char *text, size_t length,
+	const struct ac_session_policy *session, const struct ac_settings *tails);
 
 /* Does a path below a home fit the pattern, or lie below what fits it?  '*' stands for one component
  * or a part of it.  Returns the length of what fits, 0: nothing. */

@@ -9,11 +9,13 @@
 #ifndef AC_VIEW_H
 #define AC_VIEW_H
 
+#include "config.h"
 #include "firewall.h"
 #include "policy.h"
 
-/* On failure the caller may already be in the new namespace and must return to the host. */
+/* tails: the last characters of keys by the name of their variable (placement.h).
+ * On failure the caller may already be in the new namespace and must return to the host. */
 int ac_view_enter(const struct ac_session_policy *session, const struct ac_addresses *addresses,
-	struct ac_err *err);
+	const struct ac_settings *tails, struct ac_err *err);
 
 #endif

@@ -33,7 +33,7 @@ static int load(const struct ac_view *view, const char *source, char **text, siz
 
 	if (!stream)
 		return ac_fail_errno(err, size < 0 ? (int)-size : ENOMEM, "cannot read %s", source);
-	ac_placement_expand(stream, bytes, (size_t)size, view->session);
+	ac_placement_expand(stream, bytes, (size_t)size, view->session, view->tails);
 	if (fclose(stream) != 0)
 		return ac_fail_errno(err, ENOMEM, "cannot read %s", source);
 	return 0;

@@ -7,12 +7,14 @@
 #ifndef AC_VIEW_PARTS_H
 #define AC_VIEW_PARTS_H
 
+#include "config.h"
 #include "firewall.h"
 #include "policy.h"
 
 struct ac_view {
 	const struct ac_session_policy *session;
 	const struct ac_addresses *addresses; /* may be NULL */
+	const struct ac_settings *tails; /* of keys, for what a profile places */
 	int root_fd;
 	int idmap_fd;
 	int hidden_directory_fd, hidden_file_fd; /* what excluded paths are covered with */
