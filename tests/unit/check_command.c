@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../pam_agentcell/idmap.h"
+#include "idmap.h"
 #include "../../sudo_plugin/command.h"
 #include "../../sudo_plugin/terms.h"
 #include "util.h"
