@@ -57,8 +57,8 @@ int ac_firewall_has_loopback(void);
 int ac_firewall_resolve(
 	const struct ac_policy *policy, struct ac_addresses *addresses, struct ac_err *err);
 
-/* Makes the uid's elements exactly these, in one transaction, then reads back and compares.  The
- * session's cgroup must exist where session_id is given. */
+/* Makes the uid's elements exactly these (what is new first, in one transaction), then reads back and
+ * compares.  The session's cgroup must exist where session_id is given. */
 int ac_firewall_add(uid_t uid, const struct ac_addresses *addresses, struct ac_err *err);
 
 /* Removes every element of the uid; none is success.  -EBUSY when some are still seen after. */

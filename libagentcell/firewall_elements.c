@@ -198,6 +198,30 @@ static int change(const struct elements *held, const struct elements *wanted)
 	return code ? code : ac_nftables_change(changes.element, changes.count);
 }
 
+static bool same(const struct elements *held, const struct elements *wanted)
+{
+	for (unsigned i = 0; i < wanted->count; i++)
+		if (!contains(held, &wanted->element[i]))
+			return false;
+	return held->count == wanted->count;
+}
+
+/* Reading takes longer the more sessions there are, so it is done once where nothing of the uid was
+ * there before, which is the rule: adding what is there already is no error. */
+static int make_same(struct elements *held, const struct elements *wanted)
+{
+	int code = ac_nftables_change(wanted->element, wanted->count);
+
+	if (!code)
+		code = read_kernel(held);
+	if (!code && same(held, wanted))
+		return 0;
+	code = read_kernel(held);
+	if (!code)
+		code = change(held, wanted);
+	return code ? code : read_kernel(held);
+}
+
 int ac_firewall_add(uid_t uid, const struct ac_addresses *addresses, struct ac_err *err)
 {
 	autoelements struct elements held = { .uid = uid };
@@ -210,20 +234,14 @@ int ac_firewall_add(uid_t uid, const struct ac_addresses *addresses, struct ac_e
 		return ac_fail(err, ENOENT,
 			"the nft table inet agentcell is not loaded in this network "
 			"namespace: is agentcelld running here?");
-	code = read_kernel(&held);
-	if (!code)
-		code = change(&held, &wanted);
-	if (!code)
-		code = read_kernel(&held);
+	code = make_same(&held, &wanted);
 	if (code)
 		return ac_fail_errno(err, -code, "set the firewall elements of uid %u", uid);
-	for (unsigned i = 0; i < wanted.count; i++)
-		if (!contains(&held, &wanted.element[i]))
-			code = -EPROTO;
-	if (code || held.count != wanted.count)
+	if (!same(&held, &wanted))
 		return ac_fail(err, EPROTO,
-			"the firewall holds %u elements for uid %u that are not "
-			"the %u wanted: another program changes nft tables",
+			"the firewall holds %u elements for uid %u that are not the %u wanted: "
+			"another "
+			"program changes nft tables",
 			held.count, uid, wanted.count);
 	return 0;
 }
