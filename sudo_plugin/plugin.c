@@ -115,21 +115,21 @@ static uid_t role_uid(void)
 	return entry ? entry->pw_uid : (uid_t)-1;
 }
 
-/* Is the account that sudoers resolved to the role?  By its answer, never by what was typed. */
+/* Is the account that sudoers resolved to the role?  By its answer, never by what was typed.  Root,
+ * the common case, costs no look-up. */
 static bool answer_is_role(char *const info[])
 {
+	static const char *const keys[] = { "runas_uid", "runas_euid" };
 	const char *user = ac_vector_get(info, "runas_user");
-	const char *uid_text = ac_vector_get(info, "runas_uid");
-	const char *euid_text = ac_vector_get(info, "runas_euid");
-	const char *list[] = { uid_text, euid_text };
-	uid_t role = role_uid();
 
 	if (user && strcmp(user, plugin.role) == 0)
 		return true;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < AC_COUNT(keys); i++) {
+		const char *text = ac_vector_get(info, keys[i]);
 		unsigned long uid;
 
-		if (list[i] && ac_number_parse(list[i], (uid_t)-2, &uid) == 0 && uid == role)
+		if (text && ac_number_parse(text, (uid_t)-2, &uid) == 0 && uid != 0 &&
+			uid == role_uid())
 			return true;
 	}
 	return false;
