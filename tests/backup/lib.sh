@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: ISC
+# shellcheck shell=sh disable=SC2034
+# What the backup tests share.  Source it first.  They need root (to be two users) and a directory on
+# a disk; they touch nothing outside $work.
+set -u
+LC_ALL=C
+export LC_ALL
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+B=${B:-$top/build}
+. "$here/../lib/tap.sh"
+if [ "$(id -u)" != 0 ]; then
+	skip "${0##*/}" 'needs root'
+	finish
+fi
+uid=47111 gid=47111 # nobody has them
+base=$(mktemp -d "${BACKUP_TEST_DIR:-/var/tmp}/agentcell-backup.XXXXXX")
+chmod 711 "$base"
+work=$base/work store=$base/backups/user serial=0
+mkdir "$base/backups" "$work"
+chmod 755 "$base/backups"
+chown $uid:$gid "$work"
+cleanup() {
+	[ ! -d "$base/mnt" ] || umount "$base/mnt" 2>/dev/null
+	rm -rf "$base"
+}
+trap cleanup EXIT
+trap 'exit 1' HUP INT TERM
+
+as_user() {
+	setpriv --reuid $uid --regid $gid --clear-groups -- "$@"
+}
+
+next_id() { # -> $id
+	serial=$((serial + 1))
+	id=$(printf '20261130T%06dZ-%012x' $serial $serial)
+}
+
+make() { # path... : backup $id
+	"$B/backup/driver" make "$store" "$id" $uid $gid "$@"
+}
+
+finish_backup() { # id cause keep_clean keep_escape max_bytes
+	"$B/backup/driver" finish "$store" "$1" $uid $gid "$2" "$3" "$4" "$5"
+}
+
+cell() { # agentcell's subcommand, as the user
+	command=$1
+	shift
+	as_user "$B/bin/agentcell" "$command" --store "$store" "$@"
+}
+
+tree() {
+	/usr/bin/python3 "$here/tree.py" "$@"
+}
+
+reader() {
+	/usr/bin/python3 "$here/reader.py" "$store" "$1"
+}
