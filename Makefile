@@ -207,7 +207,7 @@ bench: all
 	AGENTCELL_BUILD='$(abspath $(B))' tests/bench/run
 lint: $(B)/seccomp_filter.h
 	$(file >$(B)/flags,$(filter-out -ftrivial-auto-var-init=zero -Werror,$(AC_CFLAGS)) -DTEST_BUILD='"$(abspath $(B))"')
-	tests/lint $(B)/flags $(LINT)
+	tests/lint $(B)/flags $(TOOLS)
 
 # --- Installing: conf/install.sh says in which order, and takes back what fails.
 directories := B='$(abspath $(B))' DESTDIR='$(DESTDIR)' prefix='$(prefix)' sysconfdir='$(sysconfdir)' \
