@@ -9,13 +9,26 @@
 #include <string.h>
 #include <unistd.h>
 
-#define VECTOR_MAX 512
-
+/* Grows as needed; owned by the function that builds it until finish(). */
 struct vector {
-	char *item[VECTOR_MAX];
-	size_t count;
+	char **item;
+	size_t count, room;
 	bool has_failed;
 };
+
+static bool has_room(struct vector *vector)
+{
+	if (vector->count + 1 < vector->room)
+		return true;
+	size_t room = vector->room ? vector->room * 2 : 64;
+	char **item = reallocarray(vector->item, room, sizeof *item);
+
+	if (!item)
+		return false;
+	vector->item = item;
+	vector->room = room;
+	return true;
+}
 
 static void add(struct vector *vector, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -28,9 +41,10 @@ static void add(struct vector *vector, const char *format, ...)
 	va_start(args, format);
 	int length = vasprintf(&item, format, args);
 	va_end(args);
-	if (length < 0 || vector->count + 1 >= VECTOR_MAX) {
-		if (length >= 0)
-			free(item);
+	if (length < 0)
+		item = NULL;
+	if (!item || !has_room(vector)) {
+		free(item);
 		vector->has_failed = true;
 		return;
 	}
@@ -39,14 +53,13 @@ static void add(struct vector *vector, const char *format, ...)
 
 static char **finish(struct vector *vector)
 {
-	char **result = vector->has_failed ? NULL : calloc(vector->count + 1, sizeof *result);
-
-	if (result) {
-		memcpy(result, vector->item, vector->count * sizeof *result);
-		return result;
+	if (!vector->has_failed && has_room(vector)) {
+		vector->item[vector->count] = NULL;
+		return vector->item;
 	}
 	for (size_t i = 0; i < vector->count; i++)
 		free(vector->item[i]);
+	free(vector->item);
 	return NULL;
 }
 
@@ -99,6 +112,18 @@ static unsigned long long belt_timeout(
 	return timeout < 0x7fffffff ? timeout : 0x7fffffff;
 }
 
+/* Its own, and those that shared projects need. */
+static void add_groups(struct vector *vector, const struct ac_policy *policy)
+{
+	char text[12 * (AC_GROUPS_MAX + 1)];
+	int used = snprintf(text, sizeof text, "%u", (unsigned)policy->gid);
+
+	for (unsigned i = 0; i < policy->group_count && i < AC_GROUPS_MAX; i++)
+		used += snprintf(text + used, sizeof text - (size_t)used, ",%u",
+			(unsigned)policy->groups[i]);
+	add(vector, "runas_groups=%s", text);
+}
+
 static bool has_account(char **info, uid_t uid)
 {
 	unsigned long found;
@@ -111,13 +136,13 @@ char **ac_command_info_dup(const struct ac_session_policy *session,
 	const struct ac_request *request, char *const sudoers_info[], int launcher_fd)
 {
 	const struct ac_policy *policy = &session->policy;
-	struct vector vector = { .count = 0 };
+	struct vector vector = { .item = NULL };
 
 	add(&vector, "command=%s", AC_LAUNCHER);
 	add(&vector, "runas_user=%s", policy->role_user);
 	add(&vector, "runas_uid=%u", (unsigned)policy->uid);
 	add(&vector, "runas_gid=%u", (unsigned)policy->gid);
-	add(&vector, "runas_groups=%u", (unsigned)policy->gid);
+	add_groups(&vector, policy);
 	add(&vector, "use_pty=true");
 	add(&vector, "set_utmp=false");
 	add(&vector, "closefrom=3");
@@ -139,28 +164,17 @@ char **ac_command_info_dup(const struct ac_session_policy *session,
 char **ac_command_argv_dup(
 	const struct ac_session_policy *session, int launcher_fd, char *const argv[])
 {
-	size_t count = 0;
+	struct vector vector = { .item = NULL };
 
-	while (argv[count])
-		count++;
-	char **result = calloc(count + 5, sizeof *result);
-	char number[16];
-
-	if (!result || count == 0) {
-		free(result);
+	if (!argv[0])
 		return NULL;
-	}
-	snprintf(number, sizeof number, "%d", launcher_fd);
-	result[0] = strdup("agentcell-launch");
-	result[1] = strdup(number);
-	result[2] = strdup("--");
-	result[3] = strdup(session->plan.command);
-	for (size_t i = 1; i < count; i++)
-		result[3 + i] = argv[i];
-	if (result[0] && result[1] && result[2] && result[3])
-		return result;
-	free(result);
-	return NULL;
+	add(&vector, "agentcell-launch");
+	add(&vector, "%d", launcher_fd);
+	add(&vector, "--");
+	add(&vector, "%s", session->plan.command);
+	for (size_t i = 1; argv[i]; i++)
+		add(&vector, "%s", argv[i]);
+	return finish(&vector);
 }
 
 static bool matches(const char *pattern, const char *entry, size_t name_length)
@@ -253,7 +267,7 @@ char **ac_command_environment_dup(const struct ac_session_policy *session,
 		{ "XDG_STATE_HOME", policy->home, "/.local/state" },
 		{ "AGENTCELL_SESSION", policy->session_id, "" },
 	};
-	struct vector vector = { .count = 0 };
+	struct vector vector = { .item = NULL };
 
 	for (unsigned i = 0; i < harness->environment.count; i++)
 		add(&vector, "%s=%s", harness->environment.setting[i].name,
