@@ -169,7 +169,7 @@ int ac_cgroup_make(
 	const char *session_id, const struct ac_limits *limits, bool *limited, struct ac_err *err)
 {
 	ac_autoclose int parent = -1;
-	bool in_force;
+	bool in_force, made;
 	int fd;
 
 	if (!ac_session_id_is_valid(session_id))
@@ -177,14 +177,17 @@ int ac_cgroup_make(
 	parent = make_parent(err);
 	if (parent < 0)
 		return parent;
-	if (mkdirat(parent, session_id, 0755))
+	made = !mkdirat(parent, session_id, 0755);
+	if (!made && errno != EEXIST)
 		return ac_fail_errno(err, errno, "make the cgroup agentcell/%s", session_id);
 	fd = open_directory(parent, session_id);
-	if (fd < 0) {
-		int code = errno;
-
-		unlinkat(parent, session_id, AT_REMOVEDIR);
-		return ac_fail_errno(err, code, "open the cgroup agentcell/%s", session_id);
+	if (fd < 0)
+		return ac_fail_errno(err, errno, "open the cgroup agentcell/%s", session_id);
+	/* A first try may have left it: fine while nobody is in. */
+	if (!made && ac_cgroup_is_populated(fd)) {
+		close(fd);
+		return ac_fail(
+			err, EEXIST, "the cgroup agentcell/%s has processes already", session_id);
 	}
 	in_force = set_limits(fd, limits);
 	if (limited)

@@ -13,8 +13,8 @@
 #include "err.h"
 #include "policy.h"
 
-/* Makes the cgroup and sets the limits that the host's controllers offer.  Returns its O_DIRECTORY
- * fd.  *limited (may be NULL): whether pids and memory limits are in force (else rlimits only). */
+/* Makes the cgroup (or takes an empty one that a first try left) and sets the limits that the host's
+ * controllers offer.  Returns its O_DIRECTORY fd.  *limited (may be NULL): whether pids and memory limits are in force (else rlimits only). */
 int ac_cgroup_make(
 	const char *session_id, const struct ac_limits *limits, bool *limited, struct ac_err *err);
 

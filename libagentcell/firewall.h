@@ -61,6 +61,10 @@ int ac_firewall_resolve(
  * compares.  The session's cgroup must exist where session_id is given. */
 int ac_firewall_add(uid_t uid, const struct ac_addresses *addresses, struct ac_err *err);
 
+/* Appends the addresses that the kernel holds for the uid and that *addresses does not cover yet (their
+ * host is ""): what a name led to when the session started may not be what it leads to now. */
+int ac_firewall_read(uid_t uid, struct ac_addresses *addresses, struct ac_err *err);
+
 /* Removes every element of the uid; none is success.  -EBUSY when some are still seen after. */
 int ac_firewall_remove(uid_t uid, struct ac_err *err);
 

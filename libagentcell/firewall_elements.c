@@ -246,6 +246,63 @@ int ac_firewall_add(uid_t uid, const struct ac_addresses *addresses, struct ac_e
 	return 0;
 }
 
+/* The prefix that two bounds span. */
+static uint8_t prefix_of(const unsigned char first[], const unsigned char last[], unsigned size)
+{
+	uint8_t bits = 0;
+
+	for (unsigned i = 0; i < 8 * size; i++, bits++)
+		if ((first[i / 8] ^ last[i / 8]) & (0x80 >> i % 8))
+			break;
+	return bits;
+}
+
+/* Back from what make_element() makes; false for the mark of a cgroup. */
+static bool make_address(const struct ac_nftables_element *element, struct ac_address *address)
+{
+	unsigned size = element->length == 12 ? 4 : 16;
+	uint16_t port;
+
+	if (!strcmp(element->set, "own"))
+		return false;
+	memset(address, 0, sizeof(*address));
+	address->family = size == 4 ? AF_INET : AF_INET6;
+	memcpy(address->bytes, element->key + 4, size);
+	memcpy(&port, element->key + 4 + size, sizeof(port));
+	address->port = ntohs(port);
+	address->prefix = (uint8_t)(8 * size);
+	if (element->interval)
+		address->prefix = prefix_of(element->key + 4, element->end + 4, size);
+	return true;
+}
+
+static bool is_covered(const struct ac_addresses *addresses, const struct ac_address *address)
+{
+	for (unsigned i = 0; i < addresses->count; i++)
+		if (ac_address_covers(&addresses->address[i], address))
+			return true;
+	return false;
+}
+
+int ac_firewall_read(uid_t uid, struct ac_addresses *addresses, struct ac_err *err)
+{
+	autoelements struct elements held = { .uid = uid };
+	struct ac_address address;
+	int code = read_kernel(&held);
+
+	if (code)
+		return ac_fail_errno(err, -code, "read the firewall elements of uid %u", uid);
+	for (unsigned i = 0; i < held.count; i++) {
+		if (!make_address(&held.element[i], &address) || is_covered(addresses, &address))
+			continue;
+		if (addresses->count == AC_ADDRESSES_MAX)
+			return ac_fail(err, E2BIG, "uid %u has more than %d addresses", uid,
+				AC_ADDRESSES_MAX);
+		addresses->address[addresses->count++] = address;
+	}
+	return 0;
+}
+
 int ac_firewall_remove(uid_t uid, struct ac_err *err)
 {
 	autoelements struct elements held = { .uid = uid };

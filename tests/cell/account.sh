@@ -98,7 +98,7 @@ is "the file behind a link is there" "$(test -s /etc/passwd && echo yes)" yes
 # --- cgroup
 cgroup() { "$cellctl" cgroup "$@" 2>&1; }
 like "made" "$(cgroup make aaaaaaaaaaaa)" "^limited [01]$"
-like "not twice" "$(cgroup make aaaaaaaaaaaa)" "File exists"
+like "what a first try left is taken" "$(cgroup make aaaaaaaaaaaa)" "^limited [01]$"
 path=$(cgroup path aaaaaaaaaaaa)
 is "it has a path" "$(test -f "$path/cgroup.procs" && echo yes)" yes
 is "empty" "$(cgroup populated aaaaaaaaaaaa)" 0
@@ -108,6 +108,7 @@ pids="$pids $!" inside=$!
 is "entered" "$(cgroup enter aaaaaaaaaaaa $inside; cgroup has aaaaaaaaaaaa $inside)" 1
 is "and nobody else" "$(cgroup has aaaaaaaaaaaa $$)" 0
 is "populated" "$(cgroup populated aaaaaaaaaaaa)" 1
+like "not made while populated" "$(cgroup make aaaaaaaaaaaa)" "has processes already"
 like "not removed while populated" "$(cgroup remove aaaaaaaaaaaa)" "busy"
 is "frozen" "$(cgroup freeze aaaaaaaaaaaa; sed -n 's/^frozen //p' "$path/cgroup.events")" 1
 is "thawed" "$(cgroup thaw aaaaaaaaaaaa; sed -n 's/^frozen //p' "$path/cgroup.events")" 0

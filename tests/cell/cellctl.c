@@ -72,6 +72,22 @@ static int resolve(const char *session_id, char **words, struct ac_addresses *ad
 	return ac_firewall_resolve(policy, addresses, &err);
 }
 
+static int print_addresses(uid_t uid)
+{
+	static struct ac_addresses addresses;
+	char text[INET6_ADDRSTRLEN];
+
+	if (done(ac_firewall_read(uid, &addresses, &err)))
+		return 1;
+	for (unsigned i = 0; i < addresses.count; i++) {
+		const struct ac_address *address = &addresses.address[i];
+
+		inet_ntop(address->family, address->bytes, text, sizeof(text));
+		printf("%s/%u %u\n", text, address->prefix, address->port);
+	}
+	return 0;
+}
+
 static int firewall(int argc, char **argv)
 {
 	static struct ac_addresses addresses;
@@ -87,6 +103,8 @@ static int firewall(int argc, char **argv)
 		return printf("%d\n", ac_firewall_has_loopback()) < 0;
 	if (!strcmp(argv[0], "count") && argc == 2)
 		return printf("%d\n", ac_firewall_count(number(argv[1]))) < 0;
+	if (!strcmp(argv[0], "read") && argc == 2)
+		return print_addresses(number(argv[1]));
 	if (!strcmp(argv[0], "remove") && argc == 2)
 		return done(ac_firewall_remove(number(argv[1]), &err));
 	if (!strcmp(argv[0], "add") && argc >= 3) {

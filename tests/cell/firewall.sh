@@ -254,6 +254,15 @@ is "a name that does not exist opens nothing" \
 	umount /etc/nsswitch.conf
 	"$cellctl" firewall count $A)" 0
 
+"$cellctl" firewall add $A $IDA 192.0.2.2:443 10.20.0.0/15:5432 2001:db8::1:443 2001:db8:8000::/33:22
+is "what the kernel holds, read back as addresses" "$("$cellctl" firewall read $A | sort)" \
+	"10.20.0.0/15 5432
+192.0.2.2/32 443
+2001:db8:8000::/33 22
+2001:db8::1/128 443"
+is "overlapping networks are one" "$("$cellctl" firewall add $A - 10.20.0.0/15:443 10.20.0.0/16:443 \
+	10.0.0.0/8:443 10.20.30.40:443; "$cellctl" firewall read $A)" "10.0.0.0/8 443"
+
 # --- damage is noticed
 nft flush chain inet agentcell deny
 is "a flushed chain is noticed" "$("$cellctl" firewall loaded 1)" 0
