@@ -124,7 +124,7 @@ void ac_explain_paths(struct ac_explain *explain)
 	judge_configured(
 		explain, list, "excluded_paths", &config->excluded_paths, AC_RESOLVE_EXCLUDE);
 	list = new_list(explain, "tool_paths");
-	judge_configured(explain, list, "tool_paths", &config->tool_paths, AC_RESOLVE_READ);
+	judge_configured(explain, list, "tool_paths", &config->tool_paths, AC_RESOLVE_TOOL);
 	list = new_list(explain, "bait");
 	for (i = 0; i < config->bait.count; i++)
 		ac_out_append(list, config->bait.text[i]);

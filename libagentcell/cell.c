@@ -66,7 +66,8 @@ static json_object *write_cell(const struct ac_session_policy *session)
 			ac_value_string_write(policy->os_user, sizeof(policy->os_user))) &&
 		add(object, "uid", json_object_new_int64(policy->uid)) &&
 		add(object, "gid", json_object_new_int64(policy->gid)) &&
-		add(object, "groups", json_object_new_array()) &&
+		add(object, "groups",
+			ac_value_groups_write(policy->groups, policy->group_count)) &&
 		add(object, "cwd", ac_value_string_write(plan->cwd, sizeof(plan->cwd))) &&
 		add(object, "home", ac_value_string_write(policy->home, sizeof(policy->home))) &&
 		add(object, "command",

@@ -49,7 +49,7 @@ struct ac_cell { /* large: on the heap */
 };
 
 /* Writes the text, NUL-terminated; returns its length, or -errno (-EMSGSIZE: size is too small,
- * AC_CELL_SIZE_MAX never is).  A session has no supplementary groups. */
+ * AC_CELL_SIZE_MAX never is). */
 int ac_cell_format(
 	const struct ac_session_policy *session, char *buffer, size_t size, struct ac_err *err);
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -89,6 +90,14 @@ int ac_mount_seal(int fd, const char *what, struct ac_err *err)
 	if (mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof attr) != 0)
 		return ac_fail_errno(err, errno, "cannot make %s read-only", what);
 	return 0;
+}
+
+bool ac_mount_is_root(int fd)
+{
+	struct statx status = { 0 };
+
+	return statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, 0, &status) == 0 &&
+	       status.stx_attributes & STATX_ATTR_MOUNT_ROOT;
 }
 
 int ac_mount_pivot(int root_fd, struct ac_err *err)

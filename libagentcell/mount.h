@@ -6,6 +6,7 @@
 #ifndef AC_MOUNT_H
 #define AC_MOUNT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "err.h"
@@ -29,6 +30,9 @@ int ac_mount_attach(int tree_fd, int target_fd, const char *what, struct ac_err 
 
 /* Makes the mount that fd is the root of read-only. */
 int ac_mount_seal(int fd, const char *what, struct ac_err *err);
+
+/* Is it the root of a mount?  Then what lies under it is another object of the same name. */
+bool ac_mount_is_root(int fd);
 
 /* Makes fd's mount the root directory and lets the old one go. */
 int ac_mount_pivot(int root_fd, struct ac_err *err);

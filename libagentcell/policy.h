@@ -103,6 +103,8 @@ struct ac_policy {
 	char role_user[AC_NAME_MAX];
 	uid_t uid;
 	gid_t gid;
+	unsigned group_count; /* supplementary ones of the session: of shared declared paths */
+	gid_t groups[AC_GROUPS_MAX];
 	struct ac_path_list write_paths;
 	struct ac_path_list read_paths;
 	struct ac_path_list excluded_paths;

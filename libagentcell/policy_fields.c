@@ -55,6 +55,7 @@ const struct ac_field ac_policy_fields[] = {
 	POLICY(STRING, role_user),
 	POLICY(UNSIGNED, uid),
 	POLICY(UNSIGNED, gid),
+	COUNTED(ac_policy, AC_FIELD_GROUPS, groups, group_count),
 	POLICY(PATHS, write_paths),
 	POLICY(PATHS, read_paths),
 	POLICY(PATHS, excluded_paths),

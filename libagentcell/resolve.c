@@ -34,6 +34,7 @@ static int access_mode(enum ac_resolve_use use, bool is_directory)
 	case AC_RESOLVE_WRITE:
 		return R_OK | W_OK | search;
 	case AC_RESOLVE_READ:
+	case AC_RESOLVE_TOOL:
 		return R_OK | search;
 	case AC_RESOLVE_EXCLUDE:
 		break;
@@ -67,6 +68,7 @@ static const char *use_word(enum ac_resolve_use use)
 	case AC_RESOLVE_WRITE:
 		return "read-write";
 	case AC_RESOLVE_READ:
+	case AC_RESOLVE_TOOL:
 		return "read-only";
 	case AC_RESOLVE_EXCLUDE:
 		return "excluded";
@@ -93,17 +95,31 @@ static int canonical_name(int fd, const char *name, char path[AC_PATH_MAX], stru
 	return 0;
 }
 
-/* File systems that the kernel cannot map ids on; the mount call itself is the real test later, this
- * one only saves the person a backup (mount_setattr(2); magic numbers of statfs(2)). */
+int ac_resolve_canonical(const struct ac_identity *who, int directory_fd, const char *name,
+	char path[AC_PATH_MAX], struct ac_err *err)
+{
+	struct look look = { directory_fd, name, RESOLVE_NO_MAGICLINKS, AC_RESOLVE_EXCLUDE };
+	struct ac_err reason = { 0 };
+	ac_autoclose int fd = ac_identity_run(who, look_up, &look, &reason);
+
+	if (fd < 0)
+		return ac_fail_errno(
+			err, -fd, "cannot open %s as uid %u", name, (unsigned)who->uid);
+	int result = canonical_name(fd, name, path, err);
+
+	return result ? result : ac_take_fd(&fd);
+}
+
+/* File systems that no kernel maps ids on; for the others the mount call itself is the test. */
 static int check_file_system(int fd, const char *path, struct ac_err *err)
 {
 	static const struct {
 		unsigned long magic;
 		const char *name;
-	} unfit[] = { { 0x794c7630, "overlayfs" }, { 0x65735546, "FUSE" }, { 0x6969, "NFS" },
-		{ 0x01021997, "9p" }, { 0xff534d42, "CIFS" }, { 0xfe534d42, "SMB2" },
-		{ 0x9fa0, "proc" }, { 0x62656572, "sysfs" }, { 0x63677270, "cgroup2" },
-		{ 0x1cd1, "devpts" }, { 0x64626720, "debugfs" } };
+	} unfit[] = { { 0x794c7630, "overlayfs" }, { 0x6969, "NFS" }, { 0x01021997, "9p" },
+		{ 0xff534d42, "CIFS" }, { 0xfe534d42, "SMB2" }, { 0x9fa0, "proc" },
+		{ 0x62656572, "sysfs" }, { 0x63677270, "cgroup2" }, { 0x1cd1, "devpts" },
+		{ 0x64626720, "debugfs" } };
 	struct statfs status;
 
 	if (fstatfs(fd, &status) != 0)
@@ -113,7 +129,9 @@ static int check_file_system(int fd, const char *path, struct ac_err *err)
 			return ac_fail(err, EOPNOTSUPP,
 				"%s is on %s, where the kernel cannot map the session's uid to "
 				"yours; "
-				"move the project to a local file system (ext4, xfs, btrfs)",
+				"move the project to a local file system (ext4, xfs, btrfs), or "
+				"declare "
+				"it in AGENTCELL_READ_PATHS",
 				path, unfit[i].name);
 	return 0;
 }
@@ -143,6 +161,16 @@ static int check_inode(
 	return 0;
 }
 
+bool ac_resolve_is_shared(const struct ac_identity *who, const struct stat *status)
+{
+	if (!(status->st_mode & S_IWGRP))
+		return false;
+	for (unsigned i = 0; i < who->group_count; i++)
+		if (who->groups[i] == status->st_gid && status->st_gid >= AC_SHARED_GROUP_FIRST)
+			return true;
+	return who->gid == status->st_gid;
+}
+
 static int check_status(const struct ac_identity *who, enum ac_resolve_use use, const char *path,
 	const struct stat *status, struct ac_err *err)
 {
@@ -157,12 +185,28 @@ static int check_status(const struct ac_identity *who, enum ac_resolve_use use, 
 			"%s is sticky or writable by everybody (mode %04o); use a directory of "
 			"your own",
 			path, (unsigned)(status->st_mode & 07777));
-	if (use == AC_RESOLVE_WRITE && status->st_uid != who->uid)
+	if (use == AC_RESOLVE_WRITE && status->st_uid != who->uid &&
+		!ac_resolve_is_shared(who, status))
 		return ac_fail(err, EPERM,
-			"%s belongs to uid %u, not to you; declare it in AGENTCELL_READ_PATHS "
-			"instead",
+			"%s belongs to uid %u, not to you, and no group of yours (the system's "
+			"aside) "
+			"may write it; declare it in AGENTCELL_READ_PATHS instead",
 			path, (unsigned)status->st_uid);
 	return 0;
+}
+
+/* The path is canonical, so the home has to be, too: /home may be a link. */
+static int judge_name(const struct ac_config *config, const struct ac_identity *who,
+	const char *home, const char *path, const struct stat *status, struct ac_err *err)
+{
+	char real[AC_PATH_MAX];
+	struct ac_err ignored;
+	ac_autoclose int fd = ac_resolve_canonical(who, AT_FDCWD, home, real, &ignored);
+	const char *rule = ac_resolve_refused_name(config, fd < 0 ? home : real, path);
+
+	if (rule)
+		return ac_fail(err, EPERM, "%s cannot be declared: %s", path, rule);
+	return check_inode(home, path, status, err);
 }
 
 static int judge(const struct ac_config *config, const struct ac_identity *who, const char *home,
@@ -174,15 +218,10 @@ static int judge(const struct ac_config *config, const struct ac_identity *who, 
 		return ac_fail_errno(err, errno, "cannot read the status of %s", entry->path);
 	int result = check_status(who, use, entry->path, &status, err);
 
-	if (!result && use != AC_RESOLVE_EXCLUDE) {
-		const char *rule = ac_resolve_refused_name(config, home, entry->path);
-
-		if (rule)
-			return ac_fail(err, EPERM, "%s cannot be declared: %s", entry->path, rule);
-		result = check_inode(home, entry->path, &status, err);
-		if (!result)
-			result = check_file_system(fd, entry->path, err);
-	}
+	if (!result && (use == AC_RESOLVE_WRITE || use == AC_RESOLVE_READ))
+		result = judge_name(config, who, home, entry->path, &status, err);
+	if (!result && use == AC_RESOLVE_WRITE)
+		result = check_file_system(fd, entry->path, err);
 	if (result)
 		return result;
 	entry->device = status.st_dev;

@@ -8,6 +8,8 @@
 #ifndef AC_RESOLVE_H
 #define AC_RESOLVE_H
 
+#include <sys/stat.h>
+
 #include "config.h"
 #include "policy.h"
 
@@ -18,7 +20,14 @@ struct ac_identity {
 	const gid_t *groups;
 };
 
-enum ac_resolve_use { AC_RESOLVE_WRITE, AC_RESOLVE_READ, AC_RESOLVE_EXCLUDE };
+enum ac_resolve_use {
+	AC_RESOLVE_WRITE,
+	AC_RESOLVE_READ,
+	AC_RESOLVE_TOOL, /* read-only, and the admin's word: no rule of names */
+	AC_RESOLVE_EXCLUDE
+};
+
+#define AC_SHARED_GROUP_FIRST 1000 /* below are the system's: never given to a session */
 
 /*
  * Resolves name (relative to cwd_fd) and judges it by the rules of architecture.md 6.  Fills *entry
@@ -28,6 +37,13 @@ enum ac_resolve_use { AC_RESOLVE_WRITE, AC_RESOLVE_READ, AC_RESOLVE_EXCLUDE };
 int ac_resolve_declared(const struct ac_config *config, const struct ac_identity *who,
 	const char *home, int cwd_fd, const char *name, enum ac_resolve_use use,
 	struct ac_path_entry *entry, struct ac_err *err);
+
+/* What name leads to when this user follows it: its canonical path, and an O_PATH fd. */
+int ac_resolve_canonical(const struct ac_identity *who, int directory_fd, const char *name,
+	char path[AC_PATH_MAX], struct ac_err *err);
+
+/* May it be written through a group of hers, which is not one of the system's? */
+bool ac_resolve_is_shared(const struct ac_identity *who, const struct stat *status);
 
 /* Opens an entry again as the user and compares device, inode and kind.  O_PATH fd. */
 int ac_resolve_again(

@@ -67,7 +67,10 @@ const char *ac_resolve_refused_name(
 	rule = refused_place(path);
 	if (rule)
 		return rule;
-	if (ac_path_covers("/var", path) && !is_listed(&config->allowed_roots, path))
+	/* Homes may be in /var (/home is a link to /var/home). */
+	bool is_at_home = ac_path_covers("/var", home) && ac_path_covers(home, path);
+
+	if (ac_path_covers("/var", path) && !is_at_home && !is_listed(&config->allowed_roots, path))
 		return "it lies in /var, and allowed_roots in the configuration does not list it";
 	if (is_own_place(config, path))
 		return "agentcell keeps its own files there";

@@ -157,6 +157,8 @@ static int build(struct ac_view *view, struct ac_err *err)
 	if (!result)
 		result = ac_view_declared(view, err);
 	if (!result)
+		result = ac_view_bait(view, err);
+	if (!result)
 		result = write_cell_file(view, err);
 	if (!result)
 		result = ac_mount_seal(view->root_fd, "the root of the view", err);

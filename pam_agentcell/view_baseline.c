@@ -50,12 +50,12 @@ static int copy_symlink(const struct ac_view *view, const char *path, struct ac_
 
 static int copy_file(const struct ac_view *view, const char *path, struct ac_err *err)
 {
-	static __thread char text[COPY_MAX];
+	ac_autofree char *text = malloc(COPY_MAX);
 	ac_autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : ac_fail_errno(err, errno, "cannot open %s", path);
-	ssize_t length = ac_read_all(fd, text, sizeof text);
+	ssize_t length = text ? ac_read_all(fd, text, COPY_MAX) : -ENOMEM;
 
 	if (length < 0)
 		return ac_fail_errno(err, (int)-length, "cannot read %s", path);

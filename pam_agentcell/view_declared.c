@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Declared paths through idmapped mounts at their own places, covers over what is excluded, and bait
- * where the user's secrets would be.  Each source is opened again as the user and must be the very
- * object that was judged.
+ * Declared paths through idmapped mounts at their own places, and covers over what is excluded.  Each
+ * source is opened again as the user and must be the very object that was judged.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +20,6 @@
 struct item {
 	const struct ac_path_entry *entry;
 	bool is_read_only;
-	bool is_tool;
 };
 
 static int by_depth(const void *a, const void *b)
@@ -34,13 +32,16 @@ static int by_depth(const void *a, const void *b)
 	return strcmp(left->entry->path, right->entry->path);
 }
 
-static int compare(int fd, const struct ac_path_entry *entry, struct ac_err *err)
+static int compare(int fd, const struct ac_path_entry *entry, bool is_mount, struct ac_err *err)
 {
 	struct stat status;
 
 	if (fstat(fd, &status) != 0)
 		return ac_fail_errno(err, errno, "cannot look at %s in the view", entry->path);
-	if (status.st_dev != entry->device || status.st_ino != entry->inode)
+	bool is_same = status.st_dev == entry->device && status.st_ino == entry->inode;
+	bool is_alike = S_ISDIR(status.st_mode) == (entry->kind == AC_PATH_DIRECTORY);
+
+	if (!is_same && !(is_mount && is_alike))
 		return ac_fail(err, ESTALE,
 			"%s was replaced by something else meanwhile; start again", entry->path);
 	return 0;
@@ -49,28 +50,38 @@ static int compare(int fd, const struct ac_path_entry *entry, struct ac_err *err
 /* Where the mount goes: inside another declared path it exists already and must be the same object,
  * elsewhere it is made in the view's own tmpfs. */
 static int target_for(const struct ac_view *view, const struct ac_path_entry *entry, bool is_inside,
-	struct ac_err *err)
+	bool is_mount, struct ac_err *err)
 {
 	if (!is_inside)
 		return entry->kind == AC_PATH_DIRECTORY
 			       ? ac_view_directory(view, entry->path, 0755, err)
 			       : ac_view_file(view, entry->path, 0644, err);
 	ac_autoclose int fd = ac_view_open(view, entry->path, err);
-	int result = fd < 0 ? fd : compare(fd, entry, err);
+
+	if (fd == -ENOENT)
+		return ac_fail(err, ENOENT,
+			"%s lies in a mount that is not shown in the session; declare that mount, "
+			"too",
+			entry->path);
+	int result = fd < 0 ? fd : compare(fd, entry, is_mount, err);
 
 	return result ? result : ac_take_fd(&fd);
 }
 
-static int clone_source(const struct ac_view *view, const struct item *item, struct ac_err *err)
+static int open_source(
+	const struct ac_view *view, const struct ac_path_entry *entry, struct ac_err *err)
 {
 	const struct ac_plan *plan = &view->session->plan;
 	const struct ac_identity who = { plan->user_uid, plan->user_gid, plan->group_count,
 		plan->groups };
-	unsigned attributes = AC_MOUNT_NO_DEVICES | (item->is_read_only ? AC_MOUNT_READ_ONLY : 0);
-	ac_autoclose int source = ac_resolve_again(&who, item->entry, err);
 
-	if (source < 0)
-		return source;
+	return ac_resolve_again(&who, entry, err);
+}
+
+static int clone_source(
+	const struct ac_view *view, const struct item *item, int source, struct ac_err *err)
+{
+	unsigned attributes = AC_MOUNT_NO_DEVICES | (item->is_read_only ? AC_MOUNT_READ_ONLY : 0);
 	int tree = ac_mount_clone(source, attributes, view->idmap_fd, item->entry->path, err);
 
 	/* Only reading: a file system that cannot be mapped shows what everybody may read. */
@@ -88,11 +99,13 @@ static int mount_item(
 	for (unsigned i = 0; i < index; i++)
 		if (ac_path_covers(items[i].entry->path, item->entry->path))
 			is_inside = true;
-	ac_autoclose int tree = clone_source(view, item, err);
+	ac_autoclose int source = open_source(view, item->entry, err);
+	ac_autoclose int tree = source < 0 ? source : clone_source(view, item, source, err);
 
 	if (tree < 0)
 		return tree;
-	ac_autoclose int target = target_for(view, item->entry, is_inside, err);
+	ac_autoclose int target = target_for(
+		view, item->entry, is_inside, ac_mount_is_root(source), err);
 
 	if (target < 0)
 		return target;
@@ -103,7 +116,7 @@ static unsigned collect(
 	struct item *items, const struct ac_path_list *list, bool is_read_only, unsigned count)
 {
 	for (unsigned i = 0; i < list->count; i++)
-		items[count++] = (struct item){ &list->entry[i], is_read_only, false };
+		items[count++] = (struct item){ &list->entry[i], is_read_only };
 	return count;
 }
 
@@ -138,49 +151,19 @@ static int cover(const struct ac_view *view, const struct ac_path_entry *entry, 
 						      : view->hidden_file_fd;
 	ac_autoclose int target = ac_view_open(view, entry->path, err);
 
-	if (target == -ENOENT)
+	if (target == -ENOENT || target == -ENOTDIR)
 		return 0; /* excluded outside every declared path: not in the view at all */
-	int result = target < 0 ? target : compare(target, entry, err);
+	ac_autoclose int object = target < 0 ? target : open_source(view, entry, err);
+
+	if (object < 0)
+		return object;
+	int result = compare(target, entry, ac_mount_is_root(object), err);
 
 	if (result)
 		return result;
 	ac_autoclose int tree = ac_mount_clone(source, AC_MOUNT_READ_ONLY, -1, entry->path, err);
 
 	return tree < 0 ? tree : ac_mount_attach(tree, target, entry->path, err);
-}
-
-static bool is_declared(const struct ac_policy *policy, const char *path)
-{
-	const struct ac_path_list *lists[] = { &policy->write_paths, &policy->read_paths,
-		&policy->tool_paths };
-
-	for (size_t i = 0; i < AC_COUNT(lists); i++)
-		for (unsigned k = 0; k < lists[i]->count; k++)
-			if (ac_path_covers(lists[i]->entry[k].path, path) ||
-				ac_path_covers(path, lists[i]->entry[k].path))
-				return true;
-	return false;
-}
-
-/* Root-only and empty: opening it, or anything below it, is refused by plain file permissions, which
- * the audit rules record. */
-static int place_bait(
-	const struct ac_view *view, const struct ac_path_entry *entry, struct ac_err *err)
-{
-	struct stat status;
-	bool is_file = lstat(entry->path, &status) == 0 && S_ISREG(status.st_mode);
-
-	if (is_declared(&view->session->policy, entry->path))
-		return 0;
-	int fd = is_file ? ac_view_file(view, entry->path, 0, err)
-			 : ac_view_directory(view, entry->path, 0700, err);
-
-	if (fd == -EEXIST)
-		return 0;
-	if (fd < 0)
-		return fd;
-	close(fd);
-	return 0;
 }
 
 int ac_view_declared(struct ac_view *view, struct ac_err *err)
@@ -194,7 +177,5 @@ int ac_view_declared(struct ac_view *view, struct ac_err *err)
 		result = cover(view, &policy->excluded_paths.entry[i], err);
 	for (unsigned i = 0; !result && policy->protect_git && i < policy->write_paths.count; i++)
 		result = ac_view_protect_git(view, &policy->write_paths.entry[i], err);
-	for (unsigned i = 0; !result && i < policy->bait_paths.count; i++)
-		result = place_bait(view, &policy->bait_paths.entry[i], err);
 	return result;
 }

@@ -143,6 +143,20 @@ static int make_home(const struct ac_view *view, const char *size, struct ac_err
 	return attach_new(view, policy->home, "tmpfs", options, AC_MOUNT_NO_DEVICES, err);
 }
 
+/* The same as /tmp.  No link: a declared path may lie there. */
+static int bind_var_tmp(const struct ac_view *view, struct ac_err *err)
+{
+	ac_autoclose int source = ac_view_open(view, "/tmp", err);
+	ac_autoclose int tree =
+		source < 0 ? source : ac_mount_clone(source, AC_MOUNT_NO_DEVICES, -1, "/tmp", err);
+
+	if (tree < 0)
+		return tree;
+	ac_autoclose int target = ac_view_directory(view, "/var/tmp", 0755, err);
+
+	return target < 0 ? target : ac_mount_attach(tree, target, "/var/tmp", err);
+}
+
 int ac_view_devices(const struct ac_view *view, struct ac_err *err)
 {
 	/* hidepid: the session sees its own processes only (proc(5)). */
@@ -158,12 +172,12 @@ int ac_view_devices(const struct ac_view *view, struct ac_err *err)
 			view, "/proc", "proc", proc, AC_MOUNT_NO_DEVICES | AC_MOUNT_NO_EXEC, err);
 	if (!result)
 		result = attach_new(view, "/tmp", "tmpfs", tmp, AC_MOUNT_NO_DEVICES, err);
+	if (!result)
+		result = bind_var_tmp(view, err);
 	ac_autoclose int var = result ? -1 : ac_view_directory(view, "/var", 0755, err);
 
 	if (!result && var < 0)
 		result = var;
-	if (!result && symlinkat("../tmp", var, "tmp") != 0)
-		result = ac_fail_errno(err, errno, "cannot make /var/tmp in the view");
 	ac_autoclose int run = result ? -1 : ac_view_directory(view, "/run", 0755, err);
 
 	if (!result && run < 0)

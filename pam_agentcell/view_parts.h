@@ -33,7 +33,8 @@ int ac_view_synthetic(const struct ac_view *view, struct ac_err *err); /* /etc/p
 int ac_view_devices(const struct ac_view *view, struct ac_err *err); /* /dev /proc /tmp home */
 int ac_view_files(const struct ac_view *view, struct ac_err *err); /* the profile's, in /etc */
 int ac_view_home(const struct ac_view *view, struct ac_err *err); /* ... and in the home */
-int ac_view_declared(struct ac_view *view, struct ac_err *err); /* declared, excluded, bait */
+int ac_view_declared(struct ac_view *view, struct ac_err *err); /* and what covers parts of it */
+int ac_view_bait(const struct ac_view *view, struct ac_err *err);
 int ac_view_protect_git(
 	const struct ac_view *view, const struct ac_path_entry *entry, struct ac_err *err);
 

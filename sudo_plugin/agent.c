@@ -15,6 +15,7 @@
 
 #include "account.h"
 #include "command.h"
+#include "escape.h"
 #include "log.h"
 #include "plan.h"
 #include "plan_harness.h"
@@ -188,6 +189,15 @@ static int check_launcher(struct ac_err *err)
 	return 0;
 }
 
+static void show_note(void *context, const char *text)
+{
+	struct ac_agent *agent = context;
+	char line[3 * AC_ERR_TEXT_MAX];
+
+	ac_escape(line, sizeof line, text, strlen(text));
+	agent->host.print(SUDO_CONV_ERROR_MSG, "agentcell: note: %s\n", line);
+}
+
 static int prepare(struct ac_agent *agent, char *const sudoers_info[], struct ac_err *err)
 {
 	const struct ac_plan_input input = {
@@ -196,6 +206,8 @@ static int prepare(struct ac_agent *agent, char *const sudoers_info[], struct ac
 		.request = agent->request,
 		.command = ac_vector_get(sudoers_info, "command"),
 		.cwd = ac_vector_get(sudoers_info, "cwd"),
+		.note = show_note,
+		.note_context = agent,
 	};
 	int result = check_launcher(err);
 

@@ -16,6 +16,8 @@ struct ac_plan_input {
 	const struct ac_request *request;
 	const char *command; /* as resolved by sudoers */
 	const char *cwd; /* sudoers' (-D, runcwd), or NULL: the user's */
+	void (*note)(void *context, const char *text); /* for the person, no refusal; may be NULL */
+	void *note_context;
 };
 
 /* Fills *session but for uid, gid and session_id dependent words, which ac_plan_name() adds once

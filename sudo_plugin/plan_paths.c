@@ -7,48 +7,65 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "path.h"
-#include "resolve.h"
 #include "util.h"
 
-struct look {
-	const struct ac_plan_input *input;
-	struct ac_plan *plan;
-	struct ac_identity who;
-	int cwd_fd;
-};
+void ac_plan_note(const struct ac_plan_look *look, const char *format, ...)
+{
+	char text[AC_ERR_TEXT_MAX];
+	va_list args;
 
-static int list_has(const struct ac_path_list *list, const char *path)
+	if (!look->input->note)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	look->input->note(look->input->note_context, text);
+}
+
+bool ac_plan_has(const struct ac_path_list *list, const char *path)
+{
+	for (unsigned i = 0; i < list->count; i++)
+		if (ac_path_covers(list->entry[i].path, path))
+			return true;
+	return false;
+}
+
+static bool is_listed(const struct ac_path_list *list, const char *path)
 {
 	for (unsigned i = 0; i < list->count; i++)
 		if (strcmp(list->entry[i].path, path) == 0)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
-static int add_path(const struct look *look, const char *name, enum ac_resolve_use use,
+static int add_path(const struct ac_plan_look *look, const char *name, enum ac_resolve_use use,
 	struct ac_path_list *list, struct ac_err *err)
 {
 	if (list->count == AC_PATHS_MAX)
 		return ac_fail(err, E2BIG, "%s: more than %d paths", name, AC_PATHS_MAX);
 	struct ac_path_entry *entry = &list->entry[list->count];
-	int fd = ac_resolve_declared(look->input->config, &look->who, look->plan->user_home,
-		look->cwd_fd, name, use, entry, err);
+	ac_autoclose int fd = ac_resolve_declared(look->input->config, &look->who,
+		look->plan->user_home, look->cwd_fd, name, use, entry, err);
 
 	if (fd < 0)
 		return fd;
-	close(fd);
-	if (!list_has(list, entry->path))
+	if (is_listed(list, entry->path))
+		return 0;
+	int result = ac_plan_fit(look, fd, use, entry, err);
+
+	if (!result)
 		list->count++;
-	return 0;
+	return result;
 }
 
 /* A colon-separated list as in PATH; "\:" stands for a colon in a name. */
-static int add_list(const struct look *look, const char *text, const char *setting,
+static int add_list(const struct ac_plan_look *look, const char *text, const char *setting,
 	enum ac_resolve_use use, struct ac_path_list *list, struct ac_err *err)
 {
 	char name[AC_PATH_MAX];
@@ -68,7 +85,11 @@ static int add_list(const struct look *look, const char *text, const char *setti
 		if (used) {
 			int result = add_path(look, name, use, list, err);
 
-			if (result)
+			if (result == -ENOENT && use == AC_RESOLVE_EXCLUDE)
+				ac_plan_note(look,
+					"%s: %s is not there, so nothing is hidden by it", setting,
+					name);
+			else if (result)
 				return ac_fail_within(err, "%s", setting);
 		}
 		used = 0;
@@ -79,7 +100,7 @@ static int add_list(const struct look *look, const char *text, const char *setti
 
 /* Paths of the configuration; a missing one is no error where it only would have hidden something
  * or where the admin lists what some machines have. */
-static int add_configured(const struct look *look, const struct ac_strings *strings,
+static int add_configured(const struct ac_plan_look *look, const struct ac_strings *strings,
 	const char *key, enum ac_resolve_use use, struct ac_path_list *list, struct ac_err *err)
 {
 	for (unsigned i = 0; i < strings->count; i++) {
@@ -96,25 +117,32 @@ static int add_configured(const struct look *look, const struct ac_strings *stri
 	return 0;
 }
 
-static int check_roots(const struct look *look, const struct ac_path_list *list, struct ac_err *err)
+bool ac_plan_is_in_roots(const struct ac_plan_look *look, const char *path)
 {
 	const struct ac_strings *roots = &look->input->config->project_roots;
 
-	for (unsigned i = 0; roots->count && i < list->count; i++) {
-		unsigned k = 0;
+	for (unsigned i = 0; i < roots->count; i++)
+		if (ac_path_covers(roots->text[i], path))
+			return true;
+	return roots->count == 0;
+}
 
-		while (k < roots->count && !ac_path_covers(roots->text[k], list->entry[i].path))
-			k++;
-		if (k == roots->count)
+static int check_roots(
+	const struct ac_plan_look *look, const struct ac_path_list *list, struct ac_err *err)
+{
+	const struct ac_strings *roots = &look->input->config->project_roots;
+
+	for (unsigned i = 0; i < list->count; i++)
+		if (!ac_plan_is_in_roots(look, list->entry[i].path))
 			return ac_fail(err, EPERM,
 				"%s lies outside the administrator's project_roots (%s%s)",
 				list->entry[i].path, roots->text[0],
 				roots->count > 1 ? ", ..." : "");
-	}
 	return 0;
 }
 
-static int fill_cwd(const struct look *look, const struct ac_policy *policy, struct ac_err *err)
+static int fill_cwd(
+	const struct ac_plan_look *look, const struct ac_policy *policy, struct ac_err *err)
 {
 	char link[64], *cwd = look->plan->cwd;
 
@@ -124,37 +152,70 @@ static int fill_cwd(const struct look *look, const struct ac_policy *policy, str
 	if (length <= 0)
 		return ac_fail_errno(err, errno, "cannot tell the current directory");
 	cwd[length] = '\0';
-	for (unsigned i = 0; i < policy->excluded_paths.count; i++)
-		if (ac_path_covers(policy->excluded_paths.entry[i].path, cwd))
-			return ac_fail(err, EPERM,
-				"%s is excluded from the session; start it elsewhere", cwd);
-	for (unsigned i = 0; i < policy->write_paths.count; i++)
-		if (ac_path_covers(policy->write_paths.entry[i].path, cwd))
-			return 0;
-	for (unsigned i = 0; i < policy->read_paths.count; i++)
-		if (ac_path_covers(policy->read_paths.entry[i].path, cwd))
-			return 0;
+	if (ac_plan_has(&policy->excluded_paths, cwd))
+		return ac_fail(
+			err, EPERM, "%s is excluded from the session; start it elsewhere", cwd);
+	if (ac_plan_has(&policy->write_paths, cwd) || ac_plan_has(&policy->read_paths, cwd))
+		return 0;
 	return ac_fail(err, EPERM,
 		"the current directory %s is not in a declared path; cd into one, or name it in "
 		"AGENTCELL_PATHS or AGENTCELL_READ_PATHS",
 		cwd);
 }
 
-/* An exclusion that covers nothing declared would only look like protection. */
 static int check_excluded(const struct ac_policy *policy, struct ac_err *err)
 {
-	for (unsigned i = 0; i < policy->excluded_paths.count; i++)
-		for (unsigned k = 0; k < policy->write_paths.count; k++)
-			if (ac_path_covers(policy->excluded_paths.entry[i].path,
-				    policy->write_paths.entry[k].path))
-				return ac_fail(err, EPERM,
-					"%s is declared and excluded at once (by %s); drop one",
-					policy->write_paths.entry[k].path,
-					policy->excluded_paths.entry[i].path);
+	const struct ac_path_list *list = &policy->write_paths;
+
+	for (unsigned i = 0; i < list->count; i++)
+		if (ac_plan_has(&policy->excluded_paths, list->entry[i].path))
+			return ac_fail(err, EPERM, "%s is declared and excluded at once; drop one",
+				list->entry[i].path);
 	return 0;
 }
 
-static int add_bait(const struct look *look, struct ac_policy *policy, struct ac_err *err)
+/* Which of the two holds would be anybody's guess. */
+static int check_doubles(const struct ac_policy *policy, struct ac_err *err)
+{
+	const struct ac_path_list *list = &policy->write_paths;
+
+	for (unsigned i = 0; i < list->count; i++)
+		if (is_listed(&policy->read_paths, list->entry[i].path) ||
+			is_listed(&policy->tool_paths, list->entry[i].path))
+			return ac_fail(err, EPERM,
+				"%s is declared read-write and read-only at once (the "
+				"administrator's read_paths and tool_paths count, too)",
+				list->entry[i].path);
+	return 0;
+}
+
+/* Judged and baited is the home as it is reached.  One that is not there has nothing to hide. */
+static void find_home(const struct ac_plan_look *look)
+{
+	char real[AC_PATH_MAX];
+	struct ac_err ignored;
+	ac_autoclose int fd = ac_resolve_canonical(
+		&look->who, AT_FDCWD, look->plan->user_home, real, &ignored);
+
+	if (fd >= 0)
+		memcpy(look->plan->user_home, real, sizeof real);
+}
+
+/* The home that a passwd entry names may be a link's: that name leads nowhere in the view, and who
+ * goes there wants the person's own things. */
+static void add_named_home(const struct ac_plan_look *look, const char *name)
+{
+	struct ac_path_list *list = &look->policy->bait_paths;
+	struct ac_path_entry *entry = &list->entry[list->count];
+
+	if (strcmp(name, look->plan->user_home) == 0 || list->count == AC_PATHS_MAX)
+		return;
+	snprintf(entry->path, sizeof entry->path, "%s", name);
+	entry->kind = AC_PATH_DIRECTORY;
+	list->count++;
+}
+
+static int add_bait(const struct ac_plan_look *look, struct ac_policy *policy, struct ac_err *err)
 {
 	const struct ac_strings *bait = &look->input->config->bait;
 	struct ac_path_list *list = &policy->bait_paths;
@@ -175,7 +236,7 @@ static int add_bait(const struct look *look, struct ac_policy *policy, struct ac
 	return 0;
 }
 
-static int add_wished(const struct look *look, struct ac_policy *policy, struct ac_err *err)
+static int add_wished(const struct ac_plan_look *look, struct ac_policy *policy, struct ac_err *err)
 {
 	const struct ac_wishes *wishes = &look->input->request->wishes;
 	const struct ac_config *config = look->input->config;
@@ -206,7 +267,7 @@ static int open_directory(void *context)
 	return fd < 0 ? -errno : fd;
 }
 
-static int fill_all(const struct look *look, struct ac_policy *policy, struct ac_err *err)
+static int fill_all(const struct ac_plan_look *look, struct ac_policy *policy, struct ac_err *err)
 {
 	const struct ac_config *config = look->input->config;
 	int result = add_wished(look, policy, err);
@@ -218,27 +279,30 @@ static int fill_all(const struct look *look, struct ac_policy *policy, struct ac
 		result = add_configured(look, &config->excluded_paths, "excluded_paths",
 			AC_RESOLVE_EXCLUDE, &policy->excluded_paths, err);
 	if (!result)
-		result = add_configured(look, &config->tool_paths, "tool_paths", AC_RESOLVE_READ,
+		result = add_configured(look, &config->tool_paths, "tool_paths", AC_RESOLVE_TOOL,
 			&policy->tool_paths, err);
 	if (!result)
 		result = check_roots(look, &policy->write_paths, err);
 	if (!result)
+		result = ac_plan_git(look, err);
+	if (!result)
 		result = check_excluded(policy, err);
 	if (!result)
-		result = fill_cwd(look, policy, err);
+		result = check_doubles(policy, err);
 	if (!result)
-		result = add_bait(look, policy, err);
-	return result;
+		result = fill_cwd(look, policy, err);
+	return result ? result : add_bait(look, policy, err);
 }
 
 int ac_plan_paths(const struct ac_plan_input *input, struct ac_plan *plan, struct ac_policy *policy,
 	struct ac_err *err)
 {
 	const char *cwd = input->cwd ? input->cwd : input->request->cwd;
-	struct look look = { .input = input,
+	struct ac_plan_look look = { .input = input,
 		.plan = plan,
+		.policy = policy,
 		.who = { plan->user_uid, plan->user_gid, plan->group_count, plan->groups } };
-	char start[AC_PATH_MAX];
+	char start[AC_PATH_MAX], named[AC_PATH_MAX];
 
 	if (!cwd || *cwd != '/' || snprintf(start, sizeof start, "%s", cwd) >= (int)sizeof start)
 		return ac_fail(err, ENOENT,
@@ -247,10 +311,14 @@ int ac_plan_paths(const struct ac_plan_input *input, struct ac_plan *plan, struc
 	look.cwd_fd = ac_identity_run(&look.who, open_directory, start, err);
 	if (look.cwd_fd < 0)
 		return ac_fail_errno(err, -look.cwd_fd, "cannot open %s as %s", start, plan->user);
+	snprintf(named, sizeof named, "%s", plan->user_home);
+	find_home(&look);
 	int result = fill_all(&look, policy, err);
 
 	close(look.cwd_fd);
 	if (!result) {
+		add_named_home(&look, named);
+		ac_plan_submounts(&look);
 		plan->declared_paths = policy->write_paths;
 		plan->read_paths = policy->read_paths;
 		plan->excluded_paths = policy->excluded_paths;

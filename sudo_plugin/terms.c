@@ -61,6 +61,16 @@ static void put_placements(struct out *out, const struct ac_placements *placemen
 	}
 }
 
+static void put_groups(struct out *out, const struct ac_policy *policy)
+{
+	if (!policy->group_count)
+		return;
+	put(out, "  %-11sgid", "groups");
+	for (unsigned i = 0; i < policy->group_count; i++)
+		put(out, " %u", (unsigned)policy->groups[i]);
+	put(out, ", which a declared path is shared with\n");
+}
+
 size_t ac_terms_format(char *text, size_t size, const struct ac_session_policy *session)
 {
 	const struct ac_plan *plan = &session->plan;
@@ -76,6 +86,7 @@ size_t ac_terms_format(char *text, size_t size, const struct ac_session_policy *
 	put_paths(&out, "read-only", &policy->read_paths);
 	put_paths(&out, "excluded", &policy->excluded_paths);
 	put_placements(&out, &policy->placements);
+	put_groups(&out, policy);
 	put(&out, "  %-11s%s\n", "network", policy->firewall_rule);
 	put(&out, "  %-11s%llu processes, %llu open files", "limits",
 		(unsigned long long)policy->limits.processes,

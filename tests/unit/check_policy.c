@@ -72,6 +72,9 @@ static void fill_policy(struct ac_policy *policy)
 {
 	unsigned i;
 
+	policy->group_count = 2;
+	policy->groups[0] = 2000;
+	policy->groups[1] = UINT32_MAX;
 	strcpy(policy->session_id, ID);
 	strcpy(policy->os_user, "agentcell-" ID);
 	strcpy(policy->role_user, "agentcell-worker");
@@ -215,7 +218,7 @@ START_TEST(test_each_field_is_needed)
 			json_object_put(root);
 		}
 	}
-	ck_assert_uint_eq(checked, 29 + 18);
+	ck_assert_uint_eq(checked, 30 + 18);
 }
 END_TEST
 
