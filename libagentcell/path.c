@@ -11,6 +11,13 @@
 #include "names.h"
 
 /* True when the component that starts at c is empty, "." or "..". */
+/*@
+  requires \valid_read(c) && (c[0] != 0 ==> \valid_read(c + 1));
+  requires c[0] != 0 && c[1] != 0 ==> \valid_read(c + 2);
+  terminates \true;
+  assigns \nothing;
+  ensures \result != 0 <==> ac_special(c);
+*/
 static bool is_special(const char *c)
 {
 	if (c[0] == '/' || c[0] == '\0')
@@ -30,6 +37,13 @@ bool ac_path_is_canonical(const char *path)
 		return false;
 	if (path[1] == '\0')
 		return true;
+	/*@
+	  loop invariant 0 <= i < AC_PATH_MAX;
+	  loop invariant \forall integer k; 0 <= k < i ==> path[k] != 0;
+	  loop invariant \forall integer k; 0 <= k < i && path[k] == '/' ==> !ac_special(path + k + 1);
+	  loop assigns i;
+	  loop variant AC_PATH_MAX - i;
+	*/
 	for (i = 0; path[i] != '\0'; i++) {
 		if (i == AC_PATH_MAX - 1)
 			return false;
@@ -43,6 +57,13 @@ bool ac_path_covers(const char *root, const char *path)
 {
 	size_t i = 0;
 
+	/*@
+	  loop invariant \forall integer n; ac_string(root, n) ==> i <= n;
+	  loop invariant \forall integer m; ac_string(path, m) ==> i <= m;
+	  loop invariant \forall integer k; 0 <= k < i ==> root[k] == path[k] && root[k] != 0;
+	  loop assigns i;
+	  loop variant AC_PATH_MAX - i;
+	*/
 	while (root[i] != '\0' && root[i] == path[i])
 		i++;
 	if (root[i] != '\0' || i == 0)
