@@ -114,6 +114,7 @@ struct ac_policy {
 	struct ac_names env_allowlist;
 	unsigned endpoint_count;
 	struct ac_endpoint endpoints[AC_ENDPOINTS_MAX];
+	struct ac_names tolerated; /* hosts that lead nowhere: their refusal is expected */
 	bool firewall_enabled; /* off only by the admin */
 	char firewall_rule[1024]; /* one line in words */
 	struct ac_limits limits;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -128,6 +129,27 @@ static int write_accounts(const struct ac_view *view, struct ac_err *err)
 	return result ? result : ac_view_write(view, "/etc/group", text, 0644, err);
 }
 
+static bool is_endpoint(const struct ac_policy *policy, const char *host)
+{
+	for (unsigned i = 0; i < policy->endpoint_count; i++)
+		if (strcmp(policy->endpoints[i].host, host) == 0)
+			return true;
+	return false;
+}
+
+/* A resolver that reads the hosts file itself (musl's) would ask 127.0.0.1 for any other name, and
+ * that is a look-up; these lead to the session's own loopback, where nothing listens. */
+static size_t put_tolerated(const struct ac_policy *policy, char *text, size_t size)
+{
+	size_t used = 0;
+
+	for (unsigned i = 0; i < policy->tolerated.count && used < size; i++)
+		if (!is_endpoint(policy, policy->tolerated.name[i]))
+			used += (size_t)snprintf(text + used, size - used, "0.0.0.0 %s\n",
+				policy->tolerated.name[i]);
+	return used;
+}
+
 /* There is no resolver in the cell: what may be reached stands in its hosts file. */
 static int write_hosts(const struct ac_view *view, struct ac_err *err)
 {
@@ -145,6 +167,8 @@ static int write_hosts(const struct ac_view *view, struct ac_err *err)
 		used += (size_t)snprintf(
 			text + used, sizeof text - used, "%s %s\n", number, address->host);
 	}
+	if (used < sizeof text)
+		used += put_tolerated(&view->session->policy, text + used, sizeof text - used);
 	if (used >= sizeof text)
 		return ac_fail(err, E2BIG, "too many addresses for the view's /etc/hosts");
 	return ac_view_write(view, "/etc/hosts", text, 0644, err);

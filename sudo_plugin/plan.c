@@ -215,6 +215,7 @@ static void fill_rest(const struct ac_plan_input *input, struct ac_session_polic
 
 	add_names(&policy->env_allowlist, &config->env_allowlist);
 	add_names(&policy->env_allowlist, &input->harness->env_allowlist);
+	policy->tolerated = input->harness->tolerated;
 	policy->firewall_enabled = config->firewall_enabled;
 	policy->limits = config->limits;
 	policy->limits.wall_clock_s = session->plan.wall_clock_limit_s;

@@ -2,8 +2,16 @@
 # Harnesses inside the cell.  Source it after tests/lib/session.sh and lib.sh: installs the harnesses,
 # declares the mock as an endpoint, as an admin would, and runs a harness as dev through sudo.
 
+# Nothing is asked of a real resolver, and nothing but the mock can be reached.
+cell_names() {
+	sed -i 's/^hosts:.*/hosts: files/' /etc/nsswitch.conf
+	: >/etc/resolv.conf
+	sed -i '/^endpoints = /d' /etc/agentcell/harness.d/*.conf
+}
+
 cell_setup() {
 	harness_install || return 77
+	cell_names
 	sed -i "/^\[firewall\]/a endpoints = 127.0.0.1:$mock_port" /etc/agentcell/agentcell.conf
 	sed -i '/^check_for_update/i model = "mock-model"\nmodel_provider = "mock"' \
 		/etc/agentcell/harness.d/files/codex-config.toml
@@ -58,4 +66,9 @@ cell_records() { # [event]
 		    if record.get("session_id") == last and sys.argv[2] in ("", record.get("event")):
 		        print(json.dumps(record))
 	END
+}
+
+# Refusals that matter: all but of hosts that the profile tolerates, which lead to the own loopback.
+cell_denials() {
+	cell_records denied | grep -vE '"target": "(127\.0\.0\.1|0\.0\.0\.0)(:443)?"'
 }

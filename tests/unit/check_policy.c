@@ -101,6 +101,8 @@ static void fill_policy(struct ac_policy *policy)
 	policy->endpoints[0] = (struct ac_endpoint){ "api.example.com", 443, 0, 0 };
 	policy->endpoints[1] = (struct ac_endpoint){ "10.0.0.0", 65535, AF_INET, 8 };
 	policy->endpoints[2] = (struct ac_endpoint){ "::1", 1, AF_INET6, 128 };
+	policy->tolerated.count = 1;
+	strcpy(policy->tolerated.name[0], "notices.example.com");
 	policy->firewall_enabled = true;
 	strcpy(policy->firewall_rule, "tcp to api.example.com:443, nothing else");
 	policy->limits = (struct ac_limits){ 1, 2, 3, 4, 5, 6, 7 };
@@ -218,7 +220,7 @@ START_TEST(test_each_field_is_needed)
 			json_object_put(root);
 		}
 	}
-	ck_assert_uint_eq(checked, 30 + 18);
+	ck_assert_uint_eq(checked, 31 + 18);
 }
 END_TEST
 
