@@ -86,7 +86,7 @@ $(B)/gen_seccomp: sudo_plugin/gen_seccomp.c
 	$(HOSTCC) -std=gnu11 -D_GNU_SOURCE $(warnings) -O1 -o $@ $< -lseccomp
 $(B)/seccomp_filter.h: $(B)/gen_seccomp
 	$< >$@.new && mv $@.new $@
-$(B)/sudo_plugin/launch_seccomp.o: $(B)/seccomp_filter.h
+$(B)/sudo_plugin/launch_seccomp.o $(B)/tests/unit/check_seccomp.o: $(B)/seccomp_filter.h
 
 $(B)/agentcelld: $(call obj,$(listener_src)) $(B)/libagentcell.a
 	$(CC) -pie $(AC_LDFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(lib_libs) $(listener_libs)
@@ -124,7 +124,7 @@ prove:
 	B=$(B) spec/prove.sh
 spec-mutants: $(B)/libagentcell/drive.o
 	B=$(B) CC="$(CC)" spec/mutants.sh
-spec-broken:
+spec-broken: $(life_obj)
 	B=$(B) CC="$(CC)" spec/broken.sh
 
 # Programs of the root tests in tests/cell.

@@ -63,7 +63,7 @@ tell() {
 			exit
 		fi
 		./pan -r "$@" >trail.log 2>&1 || true
-		grep -E '^  (session [0-9]|the listener)|CYCLE' trail.log || true
-		sed -n 's/^pan:[0-9]*: \(.*\) (at depth.*/  BROKEN: \1/p' pan.log | head -1
+		grep -E '^  (session [0-9]|the listener|BROKEN)|CYCLE' trail.log || true
+		sed -n '/assertion violated/d; s/^pan:[0-9]*: \(.*\) (at depth.*/  BROKEN: \1/p' pan.log | head -1
 	)
 }

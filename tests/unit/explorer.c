@@ -369,6 +369,8 @@ static int own(struct ac_life *life, int event)
 		world.acts = 0;
 		rc = ac_drive_event(life, &ops, NULL, agent());
 	}
+	must(!world.released || world.processes == 0 || life->state == AC_STATE_TERMINATE,
+		"only a kill that failed leaves an agent alive");
 	return rc;
 }
 
