@@ -66,8 +66,7 @@ static json_object *write_cell(const struct ac_session_policy *session)
 			ac_value_string_write(policy->os_user, sizeof(policy->os_user))) &&
 		add(object, "uid", json_object_new_int64(policy->uid)) &&
 		add(object, "gid", json_object_new_int64(policy->gid)) &&
-		add(object, "groups",
-			ac_value_groups_write(policy->groups, policy->group_count)) &&
+		add(object, "groups", ac_value_groups_write(policy->groups, policy->group_count)) &&
 		add(object, "cwd", ac_value_string_write(plan->cwd, sizeof(plan->cwd))) &&
 		add(object, "home", ac_value_string_write(policy->home, sizeof(policy->home))) &&
 		add(object, "command",
@@ -90,7 +89,9 @@ int ac_cell_format(
 	const char *text;
 	size_t length;
 
-	text = object ? json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN) : NULL;
+	text = object ? json_object_to_json_string_ext(
+				object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
+		      : NULL;
 	if (!text)
 		return ac_fail(
 			err, ENOMEM, "write the cell of session %s", session->policy.session_id);
