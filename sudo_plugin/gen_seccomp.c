@@ -13,6 +13,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -216,6 +217,21 @@ static void deny_sockets(scmp_filter_ctx filter)
 	}
 }
 
+/* Joining a multicast group sends a packet that is nobody's: no firewall rule by account sees it. */
+static void deny_multicast(scmp_filter_ctx filter)
+{
+	static const struct {
+		int level, option;
+	} joins[] = { { IPPROTO_IP, IP_ADD_MEMBERSHIP }, { IPPROTO_IP, IP_ADD_SOURCE_MEMBERSHIP },
+		{ IPPROTO_IP, MCAST_JOIN_GROUP }, { IPPROTO_IP, MCAST_JOIN_SOURCE_GROUP },
+		{ IPPROTO_IPV6, IPV6_JOIN_GROUP }, { IPPROTO_IPV6, IPV6_JOIN_ANYCAST },
+		{ IPPROTO_IPV6, MCAST_JOIN_GROUP }, { IPPROTO_IPV6, MCAST_JOIN_SOURCE_GROUP } };
+
+	for (size_t i = 0; i < sizeof(joins) / sizeof(joins[0]); i++)
+		deny_two(filter, EPERM, "setsockopt", when_bits(1, LOW32, (uint64_t)joins[i].level),
+			when_bits(2, LOW32, (uint64_t)joins[i].option));
+}
+
 /* Typing into the terminal that the session was started from; line disciplines load modules. */
 static void deny_terminal(scmp_filter_ctx filter)
 {
@@ -254,6 +270,7 @@ static scmp_filter_ctx make_filter(enum where level)
 			deny(filter, denials[i].error, denials[i].name, denials[i].number, 0, NULL);
 	deny_modes(filter);
 	deny_sockets(filter);
+	deny_multicast(filter);
 	deny_terminal(filter);
 	if (level == OUTER_ONLY)
 		deny_namespaces(filter);

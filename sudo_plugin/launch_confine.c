@@ -33,7 +33,9 @@ static int limit(__rlimit_resource_t resource, const char *name, rlim_t most, st
 
 static int set_limits(const struct ac_cell *cell, struct ac_err *err)
 {
-	int code = limit(RLIMIT_CORE, "core dumps", 0, err);
+	/* One byte is the kernel's word for: no core, not even to a program on the host (core(5)
+	 * pipes ignore 0). */
+	int code = limit(RLIMIT_CORE, "core dumps", 1, err);
 
 	if (!code && cell->open_files)
 		code = limit(RLIMIT_NOFILE, "open files", cell->open_files, err);

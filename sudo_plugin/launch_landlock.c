@@ -101,14 +101,14 @@ static int add_rule(int ruleset, int fd, uint64_t access)
 	return errno == EBADFD ? 0 : -errno;
 }
 
-/* A missing place is fine where the view need not have it. */
-static int allow(int ruleset, uint64_t handled, const char *path, uint64_t access, bool optional)
+/* What the view does not have need not be allowed. */
+static int allow(int ruleset, uint64_t handled, const char *path, uint64_t access)
 {
 	ac_autoclose int fd = open(path, O_PATH | O_CLOEXEC);
 	struct stat status;
 
 	if (fd < 0)
-		return optional && errno == ENOENT ? 0 : -errno;
+		return errno == ENOENT ? 0 : -errno;
 	if (fstat(fd, &status))
 		return -errno;
 	if (!S_ISDIR(status.st_mode))
@@ -120,7 +120,7 @@ static int allow_paths(int ruleset, uint64_t handled, const struct ac_cell_paths
 	uint64_t access, struct ac_err *err)
 {
 	for (unsigned i = 0; i < paths->count; i++) {
-		int code = allow(ruleset, handled, paths->path[i], access, false);
+		int code = allow(ruleset, handled, paths->path[i], access);
 
 		if (code)
 			return ac_fail_errno(err, -code, "open %s in the view", paths->path[i]);
@@ -154,13 +154,13 @@ static int allow_all(int ruleset, uint64_t handled, const struct ac_cell *cell, 
 	int code;
 
 	for (unsigned i = 0; i < AC_COUNT(baseline); i++) {
-		code = allow(ruleset, handled, baseline[i].path, baseline[i].access, true);
+		code = allow(ruleset, handled, baseline[i].path, baseline[i].access);
 		if (code)
 			return ac_fail_errno(err, -code, "allow %s", baseline[i].path);
 	}
 	code = allow_standard(ruleset, handled);
 	if (!code)
-		code = allow(ruleset, handled, cell->home, WRITE_TREE, false);
+		code = allow(ruleset, handled, cell->home, WRITE_TREE);
 	if (code)
 		return ac_fail_errno(err, -code, "allow the home %s", cell->home);
 	code = allow_paths(ruleset, handled, &cell->read_paths, READ_TREE, err);

@@ -160,7 +160,7 @@ static int packets(int count)
 	struct timespec from, to;
 	char byte = 'x';
 
-	if (fd < 0 || bind(fd, (struct sockaddr *)&at, length) ||
+	if (count < 1 || fd < 0 || bind(fd, (struct sockaddr *)&at, length) ||
 		getsockname(fd, (struct sockaddr *)&at, &length) ||
 		connect(fd, (struct sockaddr *)&at, length))
 		return 1;

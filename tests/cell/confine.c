@@ -12,6 +12,7 @@
 #include <linux/if_alg.h>
 #include <linux/keyctl.h>
 #include <linux/netlink.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -223,6 +224,19 @@ static long call_x32(void)
 }
 #endif
 
+static void try_multicast(void)
+{
+	struct ip_mreq four = { .imr_multiaddr.s_addr = htonl(0xe0000101),
+		.imr_interface.s_addr = htonl(INADDR_LOOPBACK) };
+	struct ipv6_mreq six = { .ipv6mr_multiaddr = { { { 0xff, 1, [15] = 5 } } },
+		.ipv6mr_interface = 1 };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0), fd6 = socket(AF_INET6, SOCK_DGRAM, 0), one = 1;
+
+	say("multicast", setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &four, sizeof(four)));
+	say("multicast6", setsockopt(fd6, IPPROTO_IPV6, IPV6_JOIN_GROUP, &six, sizeof(six)));
+	say("v6only", setsockopt(fd6, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)));
+}
+
 static void try_sockets(void)
 {
 	say("socket-unix", socket(AF_UNIX, SOCK_STREAM, 0));
@@ -240,6 +254,7 @@ static void try_sockets(void)
 	say("socket-udplite", socket(AF_INET, SOCK_DGRAM, 136));
 	say("socket-raw", socket(AF_INET, SOCK_RAW, 1));
 	say("socket-packet", socket(AF_PACKET, SOCK_RAW, 0));
+	try_multicast();
 	say("socketpair", socketpair(AF_UNIX, SOCK_STREAM, 0, (int[2]){ 0 }));
 }
 
@@ -356,7 +371,8 @@ static void try_others(void)
 	say("signal-own", signal_child());
 	in_child("trace-own", trace_child);
 	say("dumpable", prctl(PR_GET_DUMPABLE) == 1 ? 0 : -1);
-	say("core-limit", getrlimit(RLIMIT_CORE, &core) || core.rlim_max ? 0 : (errno = EFBIG, -1));
+	say("core-limit",
+		getrlimit(RLIMIT_CORE, &core) || core.rlim_max > 1 ? 0 : (errno = EFBIG, -1));
 	say("sigpipe-default",
 		sigaction(SIGPIPE, NULL, &pipe_action) || pipe_action.sa_handler != SIG_DFL ? -1
 											    : 0);

@@ -24,6 +24,25 @@ $project
 74900"
 is "hands the environment on" "$(PROBE=here incell quiet -- /bin/sh -c 'echo "$PROBE"')" here
 is "hands standard input on" "$(echo word | "$B/cell/incell" "$launcher" "$project" quiet -- /bin/cat)" word
+direct() { "$B/cell/incell" "$launcher" "$project" quiet -- "$@"; }
+# (the modes: sudo gives the session its terminal, what else is the user's stays so)
+is "a pipe opened again by name" "$(echo word | { chmod 666 /dev/fd/0 && direct /bin/cat /dev/fd/0; })" word
+echo word >"$work/word" && : >"$work/out" && chmod 666 "$work/word" "$work/out"
+is "a file of the host opened again by name" "$(direct /bin/cat /dev/fd/0 <"$work/word")" word
+direct /bin/sh -c 'echo more >/dev/fd/1' >"$work/out"
+is "and for writing" "$(cat "$work/out")" more
+is "but only as it was given" "$(direct /bin/sh -c 'echo x >/dev/fd/0' <"$work/word" 2>&1 | grep -c denied)
+$(cat "$work/word")" "1
+word"
+if command -v script >/dev/null; then
+	got=$(script -qec "chmod 666 /dev/fd/0; $B/cell/incell $launcher $project quiet -- /bin/sh -c \
+		'test -t 0 && echo >/dev/tty terminal && stty -F /dev/fd/0 size >/dev/null && echo opened'" \
+		/dev/null </dev/null | tr -d '\r')
+	is "a terminal, opened again, with its ioctls" "$got" "terminal
+opened"
+else
+	skip "a terminal" "needs script"
+fi
 incell quiet -- /bin/sh -c 'exit 7'
 is "hands the exit code on" $? 7
 # shellcheck disable=SC2016
@@ -178,6 +197,9 @@ socket-udplite EPROTONOSUPPORT *
 socket-raw EPERM EPERM
 socket-packet EAFNOSUPPORT EPERM
 socketpair ok ok
+multicast EPERM ok
+multicast6 EPERM ok
+v6only ok ok
 abstract EPERM ok
 signal-outsider EPERM ok
 trace-outsider EPERM ok

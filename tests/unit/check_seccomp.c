@@ -9,6 +9,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -259,6 +260,26 @@ START_TEST(test_types_and_protocols)
 }
 END_TEST
 
+START_TEST(test_multicast)
+{
+	for (unsigned h = 0; h < 3; h++)
+		for (uint64_t option = 0; option < 64; option++) {
+			bool four = option == IP_ADD_MEMBERSHIP ||
+				    option == IP_ADD_SOURCE_MEMBERSHIP ||
+				    option == MCAST_JOIN_GROUP || option == MCAST_JOIN_SOURCE_GROUP;
+			bool six = option == IPV6_JOIN_GROUP || option == IPV6_JOIN_ANYCAST ||
+				   option == MCAST_JOIN_GROUP || option == MCAST_JOIN_SOURCE_GROUP;
+
+			MUST((call(&normal, SYS_setsockopt, 3, high[h] | IPPROTO_IP,
+				      high[h] | option, 0) == EPERM) == four);
+			MUST((call(&nested, SYS_setsockopt, 3, high[h] | IPPROTO_IPV6,
+				      high[h] | option, 0) == EPERM) == six);
+			MUST(call(&normal, SYS_setsockopt, 3, SOL_SOCKET, option, 0) == ALLOWED);
+			MUST(call(&normal, SYS_setsockopt, 3, IPPROTO_TCP, option, 0) == ALLOWED);
+		}
+}
+END_TEST
+
 START_TEST(test_terminal)
 {
 	for (unsigned h = 0; h < 3; h++)
@@ -303,6 +324,7 @@ int main(void)
 	tcase_add_test(tcase, test_modes);
 	tcase_add_test(tcase, test_families);
 	tcase_add_test(tcase, test_types_and_protocols);
+	tcase_add_test(tcase, test_multicast);
 	tcase_add_test(tcase, test_terminal);
 	tcase_add_test(tcase, test_namespaces);
 	suite_add_tcase(suite, tcase);
