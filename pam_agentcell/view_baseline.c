@@ -174,34 +174,6 @@ static int write_hosts(const struct ac_view *view, struct ac_err *err)
 	return ac_view_write(view, "/etc/hosts", text, 0644, err);
 }
 
-/* git refuses a repository of another uid than its own, unless it is named here. */
-static int write_gitconfig(const struct ac_view *view, struct ac_err *err)
-{
-	const struct ac_path_list *list = &view->session->policy.write_paths;
-	ac_autofree char *text = NULL;
-	size_t size = 0;
-	ac_autofclose FILE *stream = open_memstream(&text, &size);
-
-	if (!stream)
-		return ac_fail_errno(err, ENOMEM, "no memory for the view's gitconfig");
-	fputs("[safe]\n", stream);
-	for (unsigned i = 0; i < list->count; i++) {
-		fputs("\tdirectory = \"", stream);
-		for (const char *c = list->entry[i].path; *c; c++) {
-			if (*c == '"' || *c == '\\')
-				fputc('\\', stream);
-			if (*c == '\n')
-				fputs("\\n", stream);
-			else
-				fputc(*c, stream);
-		}
-		fputs("\"\n", stream);
-	}
-	if (fflush(stream) != 0)
-		return ac_fail_errno(err, ENOMEM, "no memory for the view's gitconfig");
-	return ac_view_write(view, "/etc/gitconfig", text, 0644, err);
-}
-
 int ac_view_synthetic(const struct ac_view *view, struct ac_err *err)
 {
 	char name[_POSIX_HOST_NAME_MAX + 2] = "";
@@ -212,7 +184,7 @@ int ac_view_synthetic(const struct ac_view *view, struct ac_err *err)
 	if (!result)
 		result = write_hosts(view, err);
 	if (!result)
-		result = write_gitconfig(view, err);
+		result = ac_view_gitconfig(view, err);
 	if (!result)
 		result = ac_view_write(view, "/etc/nsswitch.conf",
 			"passwd: files\ngroup: files\nshadow: db\nhosts: files\n"

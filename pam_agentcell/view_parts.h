@@ -30,6 +30,7 @@ int ac_view_write(const struct ac_view *view, const char *path, const char *text
 
 int ac_view_baseline(const struct ac_view *view, struct ac_err *err); /* /usr /opt /etc ... */
 int ac_view_synthetic(const struct ac_view *view, struct ac_err *err); /* /etc/passwd ... */
+int ac_view_gitconfig(const struct ac_view *view, struct ac_err *err); /* part of the above */
 int ac_view_devices(const struct ac_view *view, struct ac_err *err); /* /dev /proc /tmp home */
 int ac_view_files(const struct ac_view *view, struct ac_err *err); /* the profile's, in /etc */
 int ac_view_home(const struct ac_view *view, struct ac_err *err); /* ... and in the home */
