@@ -10,10 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#pragma GCC diagnostic ignored "-Wwrite-strings"
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wincompatible-pointer-types-discards-qualifiers"
+#else
 #pragma GCC diagnostic ignored "-Wdiscarded-qualifiers"
+#endif
 #define const
-#include "../libagentcell/lifecycle.c"
+#include "../libagentcell/lifecycle.c" // NOLINT(bugprone-suspicious-include)
 #undef const
 
 struct edit {
@@ -115,5 +118,5 @@ __attribute__((constructor)) static void obey_environment(void)
 	char *number = getenv("MUTANT");
 
 	if (number)
-		mutant_apply((unsigned)atoi(number));
+		mutant_apply((unsigned)strtoul(number, NULL, 10));
 }

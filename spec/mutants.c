@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "claims.h"
-#include "explorer.h"
+#include "../tests/unit/claims.h"
+#include "../tests/unit/explorer.h"
 #include "mutable.h"
 
 enum { TIME_LIMIT_S = 60 };

@@ -8,6 +8,7 @@ set -eu
 need spin "$CC"
 objects="$B/libagentcell/lifecycle.o $B/libagentcell/drive.o"
 bad=0
+claims=$(sed -n 's/^ltl \([a-z_]*\).*/\1/p' spec/session.pml)
 
 # bounds: sessions, uids, faults, crashes
 defines() {
@@ -28,7 +29,7 @@ safety() {
 
 liveness() {
 	verifier liveness "$(defines "$@")" "-DNFAIR=3" "$objects"
-	for claim in $(sed -n 's/^ltl \([a-z_]*\).*/\1/p' spec/session.pml); do
+	for claim in $claims; do
 		if verify liveness -a -f -N "$claim" -m500000 -w20; then
 			echo "spec: $claim, $1 session(s), $3 faults, $4 crashes, weak fairness:" \
 				"$(figure liveness 'states, stored') states," \

@@ -5,6 +5,7 @@
  */
 #include <check.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,16 @@
 static const char *answers, *writes;
 static char story[1024];
 
+__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
+{
+	size_t length = strlen(story);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(story + length, sizeof(story) - length, format, arguments);
+	va_end(arguments);
+}
+
 static enum ac_life_event act(void *world, struct ac_life life)
 {
 	char answer = 'o';
@@ -22,8 +33,7 @@ static enum ac_life_event act(void *world, struct ac_life life)
 	(void)world;
 	if (*answers)
 		answer = *answers++;
-	strcat(story, " ");
-	strcat(story, ac_state_name(life.state));
+	tell(" %s", ac_state_name(life.state));
 	switch (answer) {
 	case 'o':
 		return AC_EVENT_OK;
@@ -51,14 +61,14 @@ static int journal(void *world, struct ac_life life)
 		refused = *writes++;
 	if (refused == '.')
 		return 0;
-	strcat(story, " -");
+	tell(" -");
 	return -ENOSPC;
 }
 
 static void wait(void *world, unsigned seconds)
 {
 	(void)world;
-	sprintf(story + strlen(story), " %us", seconds);
+	tell(" %us", seconds);
 }
 
 static const struct ac_drive_ops ops = { .act = act, .journal = journal, .wait = wait };

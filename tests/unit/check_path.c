@@ -20,21 +20,27 @@ struct parts { /* the naive view of a path: its components */
 };
 
 /* Splits at slashes; empty components are kept. */
-static struct parts split(const char *path)
+static void split(const char *path, struct parts *parts)
 {
-	struct parts parts = { 0 };
-	const char *slash;
+	unsigned n = 0;
 
-	for (; (slash = strchr(path, '/')); path = slash + 1)
-		snprintf(parts.part[parts.count++], LONG, "%.*s", (int)(slash - path), path);
-	snprintf(parts.part[parts.count++], LONG, "%s", path);
-	return parts;
+	memset(parts, 0, sizeof(*parts));
+	parts->count = 1;
+	for (; *path; path++) {
+		if (*path == '/') {
+			parts->count++;
+			n = 0;
+		} else {
+			parts->part[parts->count - 1][n++] = *path;
+		}
+	}
 }
 
 static bool naive_canonical(const char *path)
 {
-	struct parts parts = split(path);
+	struct parts parts;
 
+	split(path, &parts);
 	if (strcmp(path, "/") == 0)
 		return true;
 	if (parts.count < 2 || parts.part[0][0] != '\0')
@@ -48,8 +54,10 @@ static bool naive_canonical(const char *path)
 
 static bool naive_covers(const char *root, const char *path)
 {
-	struct parts a = split(root), b = split(path);
+	struct parts a, b;
 
+	split(root, &a);
+	split(path, &b);
 	if (strcmp(root, "/") == 0)
 		return true;
 	for (unsigned i = 0; i < a.count; i++)
@@ -62,9 +70,10 @@ static void naive_join(char out[64], const char *base, const char *name)
 {
 	char both[64];
 	struct parts in, kept = { 0 };
+	int length = 0;
 
 	snprintf(both, sizeof(both), "%s/%s", name[0] == '/' ? "" : base, name);
-	in = split(both);
+	split(both, &in);
 	for (unsigned i = 0; i < in.count; i++) {
 		if (!strcmp(in.part[i], "..")) {
 			if (kept.count > 0)
@@ -73,11 +82,10 @@ static void naive_join(char out[64], const char *base, const char *name)
 			memcpy(kept.part[kept.count++], in.part[i], LONG);
 		}
 	}
-	strcpy(out, kept.count ? "" : "/");
-	for (unsigned i = 0; i < kept.count; i++) {
-		strcat(out, "/");
-		strcat(out, kept.part[i]);
-	}
+	for (unsigned i = 0; i < kept.count; i++)
+		length += snprintf(out + length, 64 - (size_t)length, "/%s", kept.part[i]);
+	if (length == 0)
+		snprintf(out, 64, "/");
 }
 
 /* String number n over the alphabet, shortest first; false when it is longer than limit. */

@@ -8,16 +8,17 @@
 
 #include "explorer.h"
 
-static int explore(unsigned faults, unsigned crashes)
+static int explore(unsigned long faults, unsigned long crashes)
 {
-	struct explorer_bounds bounds = { faults, crashes };
+	struct explorer_bounds bounds = { (unsigned)faults, (unsigned)crashes };
 	struct explorer_result result = explorer_run(bounds, 1);
 
 	if (result.broken) {
 		printf("explore: BROKEN in run %lu: %s\n", result.runs, result.broken);
 		return 1;
 	}
-	printf("explore: %u faults, %u crashes: %lu runs, %lu acts and writes, every claim holds\n",
+	printf("explore: %lu faults, %lu crashes: %lu runs, %lu acts and writes, every claim "
+	       "holds\n",
 		faults, crashes, result.runs, result.steps);
 	return 0;
 }
@@ -29,6 +30,6 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return explore(2, 2) | explore(3, 1) | explore(5, 0);
 	for (int i = 1; i + 1 < argc; i += 2)
-		bad |= explore((unsigned)atoi(argv[i]), (unsigned)atoi(argv[i + 1]));
+		bad |= explore(strtoul(argv[i], NULL, 10), strtoul(argv[i + 1], NULL, 10));
 	return bad;
 }

@@ -274,7 +274,7 @@ static enum ac_life_event happens(enum outcome outcome)
 
 static enum ac_life_event act(void *context, struct ac_life life)
 {
-	enum outcome options[8], outcome;
+	enum outcome options[8] = { DONE }, outcome;
 	enum ac_life_event event = AC_EVENT_FAIL;
 	const char *name = ac_state_name(life.state);
 
