@@ -20,9 +20,12 @@ int ac_store_of_caller(struct ac_store *store, const char *directory, struct ac_
 	ac_autofree struct ac_config *config = NULL;
 	char path[AC_PATH_MAX + AC_NAME_MAX];
 
-	if (!passwd || strlen(passwd->pw_name) >= sizeof(store->user))
+	if (passwd && strlen(passwd->pw_name) < sizeof(store->user))
+		strcpy(store->user, passwd->pw_name);
+	else if (directory) /* then the name only goes into the manifest */
+		snprintf(store->user, sizeof(store->user), "%u", (unsigned)getuid());
+	else
 		return ac_fail(err, ENOENT, "uid %u has no usable name", (unsigned)getuid());
-	strcpy(store->user, passwd->pw_name);
 	if (!directory) {
 		config = calloc(1, sizeof(*config));
 		if (!config)

@@ -9,7 +9,8 @@
  *   5 directories' own metadata, children before parents    one thread
  *
  * A restore that is killed anywhere leaves a tree that the next one completes: each step is a
- * difference less.
+ * difference less.  So nothing is synced either: after a power loss it is run again, and until then
+ * it would wait for whatever else the disk has to write.
  */
 #include "backup_apply.h"
 
@@ -227,13 +228,6 @@ static int finish_directories(struct ac_restore *restore)
 	return 0;
 }
 
-static void sync_roots(struct ac_restore *restore)
-{
-	for (uint32_t d = 1; d < restore->target.directory_count; d++)
-		if (!restore->target.directories[d].parent && restore->tree.nodes[d])
-			syncfs(restore->tree.nodes[d]->fd);
-}
-
 int ac_restore_apply(struct ac_restore *restore)
 {
 	struct ac_restorer restorers[THREADS_MAX] = { { .restore = restore } };
@@ -259,7 +253,6 @@ int ac_restore_apply(struct ac_restore *restore)
 	/* Also after a failure: what was opened up for writing gets its mode back. */
 	int last = finish_directories(restore);
 
-	sync_roots(restore);
 	ac_chunk_reader_fini(&restorers[0].reader);
 	free(restore->queue);
 	return result ? result : last;

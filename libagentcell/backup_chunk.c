@@ -132,36 +132,3 @@ int ac_chunk_read(struct ac_chunk_reader *reader, const struct ac_hash *hash,
 	*length = row->length;
 	return 0;
 }
-
-int ac_pack_verify(const struct ac_pack *pack, int fd, struct ac_err *err)
-{
-	ac_autofree unsigned char *stored = NULL;
-	struct ac_hasher hasher;
-	size_t room = 0;
-	int result = ac_hasher_init(&hasher, err);
-
-	if (result)
-		return result;
-	for (uint32_t i = 0; !result && i < pack->block_count; i++) {
-		const struct ac_pack_block *block = &pack->blocks[i];
-		struct ac_hash hash;
-
-		result = make_room(&stored, &room, block->stored ? block->stored : 1);
-		if (result)
-			break;
-		ssize_t got = pread(fd, stored, block->stored, (off_t)block->offset);
-
-		if (got < 0)
-			result = -errno;
-		else if ((size_t)got != block->stored)
-			result = -EBADMSG;
-		else
-			ac_hasher_hash(&hasher, stored, block->stored, &hash);
-		if (!result && (hasher.failed || !ac_hash_equals(&hash, &block->hash)))
-			result = -EBADMSG;
-	}
-	ac_hasher_fini(&hasher);
-	if (result)
-		return ac_fail_errno(err, -result, "read back what was written to a pack");
-	return 0;
-}

@@ -28,7 +28,7 @@ struct compact {
 	struct ac_pack_row *rows;
 	uint32_t block_count;
 	uint64_t offset;
-	unsigned char *buffer, *packed;
+	unsigned char *buffer, *packed, *scratch;
 	size_t used, room;
 };
 
@@ -46,11 +46,11 @@ static int flush(struct compact *compact, struct ac_err *err)
 	block->offset = compact->offset;
 	block->stored = (uint32_t)stored;
 	block->raw = (uint32_t)compact->used;
-	ac_hasher_hash(&compact->reader.hasher, compact->packed, stored, &block->hash);
-	int result = ac_write_all(compact->fd, compact->packed, stored);
+	int result = ac_pack_write_block(compact->fd, compact->packed, stored, compact->offset,
+		compact->scratch, err);
 
 	if (result)
-		return ac_fail_errno(err, -result, "write a pack to the backup store");
+		return result;
 	compact->offset += stored;
 	compact->block_count++;
 	compact->used = 0;
@@ -115,9 +115,13 @@ static int replace(struct compact *compact, const char *temporary, struct ac_err
 {
 	const int store_fd = compact->reader.shelf->store_fd;
 	const struct ac_pack written = { .blocks = compact->blocks,
-		.block_count = compact->block_count };
+		.block_count = compact->block_count,
+		.row_count = compact->old->row_count,
+		.file_length = compact->offset + sizeof(struct ac_pack_trailer) +
+			compact->block_count * sizeof(struct ac_pack_block) +
+			compact->old->row_count * sizeof(struct ac_pack_row) };
 	char name[AC_STORE_NAME_MAX];
-	int result = ac_pack_verify(&written, compact->fd, err);
+	int result = ac_pack_check_blocks(&written, err);
 
 	if (result)
 		return result;
@@ -141,10 +145,11 @@ int ac_pack_compact(
 	compact.rows = calloc(compact.old->row_count + 1u, sizeof compact.rows[0]);
 	compact.buffer = malloc(AC_LANE_ROOM);
 	compact.packed = malloc(compact.room);
+	compact.scratch = malloc(AC_SCRATCH);
 	compact.fd = ac_store_temporary(shelf->store_fd, temporary, err);
 	if (compact.fd < 0)
 		result = compact.fd;
-	else if (!compact.blocks || !compact.rows || !compact.buffer || !compact.packed)
+	else if (!compact.blocks || !compact.rows || !compact.buffer || !compact.packed || !compact.scratch)
 		result = ac_fail_errno(err, ENOMEM, "rewrite a pack");
 	if (!result)
 		result = write_pack(&compact, counts, err);
@@ -158,6 +163,7 @@ int ac_pack_compact(
 	free(compact.rows);
 	free(compact.buffer);
 	free(compact.packed);
+	free(compact.scratch);
 	ac_chunk_reader_fini(&compact.reader);
 	return result;
 }

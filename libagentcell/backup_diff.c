@@ -65,7 +65,11 @@ static int extract_present(
 	spot.fd = ac_tree_pin(&side->tree, directory);
 	if (spot.fd < 0)
 		return ac_fail_errno(&diff->err, -spot.fd, "open a directory");
-	ac_autoclose int fd = ac_open_file(spot.fd, spot.name, &st, &was_forced);
+	const struct ac_place_to_open place = { .parent_fd = spot.fd,
+		.name = spot.name,
+		.node = side->tree.nodes[directory],
+		.force = NULL };
+	ac_autoclose int fd = ac_open_file(&place, &st, &was_forced);
 
 	if (fd < 0)
 		result = ac_fail_errno(&diff->err, -fd, "open %s", spot.name);
@@ -167,7 +171,8 @@ static int load(struct diff *diff, struct ac_err *err)
 		return ac_fail_errno(err, ENOMEM, "compare");
 	result = ac_manifest_exclude(&diff->old.manifest, exclude, err);
 	return result ? result
-		      : ac_make_look(&diff->old.manifest, exclude, &diff->new.manifest, err);
+		      : ac_make_look(request->store_fd, &diff->old.manifest, exclude,
+				&diff->new.manifest, err);
 }
 
 static void free_diff(struct diff *diff)

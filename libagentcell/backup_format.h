@@ -124,7 +124,6 @@ struct ac_place { /* only a hint: the hash is the truth */
 struct ac_pack_block {
 	uint64_t offset;
 	uint32_t stored, raw;
-	struct ac_hash hash; /* of the stored bytes */
 };
 
 struct ac_pack_row { /* one chunk; a dead one (pruned) has block AC_NONE */
@@ -144,7 +143,7 @@ struct ac_pack_trailer {
 _Static_assert(sizeof(struct ac_entry) == 72, "an entry has no hidden padding");
 _Static_assert(sizeof(struct ac_directory) == 32, "a directory has no hidden padding");
 _Static_assert(sizeof(struct ac_pack_row) == 44, "a row has no hidden padding");
-_Static_assert(sizeof(struct ac_pack_block) == 48, "a block has no hidden padding");
+_Static_assert(sizeof(struct ac_pack_block) == 16, "a block has no hidden padding");
 _Static_assert(sizeof(struct ac_pack_trailer) == 80, "a trailer has no hidden padding");
 
 #endif

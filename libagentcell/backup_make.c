@@ -204,16 +204,21 @@ static int complete(struct make *make, enum ac_make_state state, struct ac_err *
 static int walk(struct make *make, struct ac_err *err)
 {
 	struct timespec started;
+	struct ac_force_log force;
 	struct ac_walk_request request = { .roots = make->roots,
 		.root_count = make->root_count,
 		.exclude = make->request->exclude,
 		.shelf = &make->shelf,
 		.packer = &make->packer,
+		.force = &force,
 		.progress = make->request->progress,
 		.progress_context = make->request->progress_context };
 
 	clock_gettime(CLOCK_REALTIME, &started);
+	ac_force_init(&force, make->store_fd);
 	int result = ac_walk(&request, &make->manifest, &make->totals, &make->notes, err);
+
+	ac_force_fini(&force);
 
 	make->manifest.header.started_s = started.tv_sec;
 	make->manifest.header.started_ns = (uint32_t)started.tv_nsec;
@@ -276,7 +281,7 @@ int ac_make(int store_fd, const struct ac_backup_request *request, enum ac_make_
 	return result;
 }
 
-int ac_make_look(const struct ac_manifest *since, const struct ac_strings *exclude,
+int ac_make_look(int store_fd, const struct ac_manifest *since, const struct ac_strings *exclude,
 	struct ac_manifest *manifest, struct ac_err *err)
 {
 	struct ac_walk_root roots[AC_PATHS_MAX];
@@ -284,9 +289,12 @@ int ac_make_look(const struct ac_manifest *since, const struct ac_strings *exclu
 	struct ac_packer packer;
 	struct ac_walk_notes notes;
 	struct ac_backup_totals totals;
-	struct ac_walk_request request = {
-		.roots = roots, .exclude = exclude, .packer = &packer, .is_tolerant = true
-	};
+	struct ac_force_log force;
+	struct ac_walk_request request = { .roots = roots,
+		.exclude = exclude,
+		.packer = &packer,
+		.force = &force,
+		.is_tolerant = true };
 
 	for (uint64_t at = 0; at < since->roots_length && request.root_count < AC_PATHS_MAX;
 		at += strlen(since->roots + at) + 1) {
@@ -300,8 +308,10 @@ int ac_make_look(const struct ac_manifest *since, const struct ac_strings *exclu
 	}
 	int result = ac_packer_init(&packer, &none, true, err);
 
+	ac_force_init(&force, store_fd);
 	if (!result)
 		result = ac_walk(&request, manifest, &totals, &notes, err);
+	ac_force_fini(&force);
 	ac_packer_fini(&packer);
 	return result;
 }

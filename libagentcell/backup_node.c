@@ -109,7 +109,11 @@ void ac_node_release(struct ac_node_cache *cache, struct ac_node *node)
 static int open_again(struct ac_node_cache *cache, struct ac_node *node)
 {
 	struct statx st;
-	int forced_mode, fd = ac_open_directory(node->parent->fd, node->name, &st, &forced_mode);
+	const struct ac_place_to_open place = { .parent_fd = node->parent->fd,
+		.name = node->name,
+		.node = node->parent,
+		.force = cache->force };
+	int forced_mode, fd = ac_open_directory(&place, &st, &forced_mode);
 
 	if (fd < 0)
 		return fd;

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+struct ac_force_log;
 struct ac_walk_root;
 
 struct ac_node {
@@ -40,6 +41,7 @@ struct ac_node_cache {
 	/* For writing: a mode that denies the owner is opened up and not put back; whoever writes
 	 * gives the directory its final mode.  Nodes may have inode 0: whatever is there then. */
 	bool is_writing;
+	struct ac_force_log *force; /* borrowed; NULL when writing */
 };
 
 void ac_node_cache_init(struct ac_node_cache *cache);
@@ -70,9 +72,15 @@ char *ac_node_path_dup(const struct ac_node *node, const char *name);
  * because looking a name up asks for it each time.  *forced_mode is then what ac_close_directory
  * puts back, otherwise -1.
  */
-int ac_open_directory(int parent_fd, const char *name, struct statx *st, int *forced_mode);
+struct ac_place_to_open {
+	int parent_fd;
+	const char *name;
+	const struct ac_node *node; /* of the parent */
+	struct ac_force_log *force; /* where forcing is written down; NULL: nowhere */
+};
+int ac_open_directory(const struct ac_place_to_open *place, struct statx *st, int *forced_mode);
 void ac_close_directory(int fd, int forced_mode);
-int ac_open_file(int parent_fd, const char *name, struct statx *st, bool *was_forced);
+int ac_open_file(const struct ac_place_to_open *place, struct statx *st, bool *was_forced);
 
 #define AC_STATX_MASK (STATX_BASIC_STATS | STATX_MNT_ID)
 

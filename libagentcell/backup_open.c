@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "backup_force.h"
 #include "util.h"
 
 #define GROUPS_MAX 1024
@@ -53,26 +54,32 @@ static int chmod_handle(int handle, mode_t mode)
 	return chmod(path, mode) < 0 ? -errno : 0;
 }
 
-static int open_handle(int parent_fd, const char *name, struct statx *st, mode_t type)
+/* An O_PATH descriptor of something that may be forced, and that is written down. */
+static int open_handle(const struct ac_place_to_open *place, struct statx *st, mode_t type)
 {
-	ac_autoclose int handle = openat(parent_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	ac_autoclose int handle =
+		openat(place->parent_fd, place->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
 	if (handle < 0)
 		return -errno;
 	if (statx(handle, "", AT_EMPTY_PATH, AC_STATX_MASK, st) < 0)
 		return -errno;
-	return may_force(st, type) ? ac_take_fd(&handle) : -EACCES;
+	if (!may_force(st, type))
+		return -EACCES;
+	int result = place->force ? ac_force_note(place->force, place->node, place->name, st) : 0;
+
+	return result ? result : ac_take_fd(&handle);
 }
 
-static int force_file(int parent_fd, const char *name, int flags)
+static int force_file(const struct ac_place_to_open *place, int flags)
 {
 	struct statx st;
-	ac_autoclose int handle = open_handle(parent_fd, name, &st, S_IFREG);
+	ac_autoclose int handle = open_handle(place, &st, S_IFREG);
 	mode_t mode = handle < 0 ? 0 : st.stx_mode & 07777;
 
 	if (handle < 0)
 		return handle;
-	int result = chmod_handle(handle, mode | S_IRUSR);
+	int result = chmod_handle(handle, mode | ac_force_bits(S_IFREG));
 
 	if (result)
 		return result;
@@ -84,15 +91,15 @@ static int force_file(int parent_fd, const char *name, int flags)
 	return result ? result : fd;
 }
 
-static int force_directory(int parent_fd, const char *name, int flags, int *forced_mode)
+static int force_directory(const struct ac_place_to_open *place, int flags, int *forced_mode)
 {
 	struct statx st;
-	ac_autoclose int handle = open_handle(parent_fd, name, &st, S_IFDIR);
+	ac_autoclose int handle = open_handle(place, &st, S_IFDIR);
 	mode_t mode = handle < 0 ? 0 : st.stx_mode & 07777;
 
 	if (handle < 0)
 		return handle;
-	int result = chmod_handle(handle, mode | S_IRUSR | S_IXUSR);
+	int result = chmod_handle(handle, mode | ac_force_bits(S_IFDIR));
 
 	if (result)
 		return result;
@@ -121,14 +128,25 @@ void ac_close_directory(int fd, int forced_mode)
 	close(fd);
 }
 
-int ac_open_directory(int parent_fd, const char *name, struct statx *st, int *forced_mode)
+/* A directory that may be read, but in which nothing may be looked up. */
+static void force_search(const struct ac_place_to_open *place, const struct statx *st, int fd,
+	int *forced_mode)
+{
+	if ((st->stx_mode & S_IXUSR) || !geteuid() || !may_force(st, S_IFDIR) ||
+		(place->force && ac_force_note(place->force, place->node, place->name, st)))
+		return;
+	if (!fchmod(fd, (st->stx_mode & 07777) | ac_force_bits(S_IFDIR)))
+		*forced_mode = st->stx_mode & 07777;
+}
+
+int ac_open_directory(const struct ac_place_to_open *place, struct statx *st, int *forced_mode)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK;
-	int fd = open_reading(parent_fd, name, flags);
+	int fd = open_reading(place->parent_fd, place->name, flags);
 
 	*forced_mode = -1;
 	if (fd == -EACCES)
-		fd = force_directory(parent_fd, name, flags, forced_mode);
+		fd = force_directory(place, flags, forced_mode);
 	if (fd < 0)
 		return fd;
 	if (statx(fd, "", AT_EMPTY_PATH, AC_STATX_MASK, st) < 0) {
@@ -137,25 +155,22 @@ int ac_open_directory(int parent_fd, const char *name, struct statx *st, int *fo
 		ac_close_directory(fd, *forced_mode);
 		return result;
 	}
-	if (*forced_mode >= 0) {
+	if (*forced_mode >= 0)
 		st->stx_mode = (uint16_t)(S_IFDIR | *forced_mode);
-	} else if (!(st->stx_mode & S_IXUSR) && geteuid() && may_force(st, S_IFDIR)) {
-		/* Readable, but nothing in it can be looked up. */
-		if (!fchmod(fd, (st->stx_mode & 07777) | S_IXUSR))
-			*forced_mode = st->stx_mode & 07777;
-	}
+	else
+		force_search(place, st, fd, forced_mode);
 	return fd;
 }
 
-int ac_open_file(int parent_fd, const char *name, struct statx *st, bool *was_forced)
+int ac_open_file(const struct ac_place_to_open *place, struct statx *st, bool *was_forced)
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-	int fd = open_reading(parent_fd, name, flags);
+	int fd = open_reading(place->parent_fd, place->name, flags);
 
 	*was_forced = fd == -EACCES;
 	if (!*was_forced)
 		return fd;
-	fd = force_file(parent_fd, name, flags);
+	fd = force_file(place, flags);
 	if (fd < 0)
 		return fd;
 	/* Two chmods have moved its ctime. */

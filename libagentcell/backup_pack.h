@@ -80,7 +80,7 @@ int ac_chunk_read(struct ac_chunk_reader *reader, const struct ac_hash *hash,
 int ac_pack_open(
 	struct ac_pack *pack, int store_fd, const struct ac_pack_id *id, struct ac_err *err);
 
-/* Reads a whole pack's stored blocks and compares their hashes. */
-int ac_pack_verify(const struct ac_pack *pack, int fd, struct ac_err *err);
+/* The blocks must fill the file up to the tables, without gap or overlap. */
+int ac_pack_check_blocks(const struct ac_pack *pack, struct ac_err *err);
 
 #endif

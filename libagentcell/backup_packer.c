@@ -55,10 +55,11 @@ int ac_lane_init(struct ac_lane *lane, struct ac_packer *packer, struct ac_err *
 	lane->packed_room = ZSTD_compressBound(AC_LANE_ROOM);
 	lane->buffer = malloc(AC_LANE_ROOM + 1);
 	lane->packed = packer->is_dry ? NULL : malloc(lane->packed_room);
+	lane->scratch = packer->is_dry ? NULL : malloc(AC_SCRATCH);
 	lane->context = packer->is_dry ? NULL : ZSTD_createCCtx();
 	int result = ac_hasher_init(&lane->hasher, err);
 
-	if (!result && (!lane->buffer || (!packer->is_dry && (!lane->packed || !lane->context))))
+	if (!result && (!lane->buffer || (!packer->is_dry && (!lane->packed || !lane->scratch || !lane->context))))
 		result = ac_fail_errno(err, ENOMEM, "prepare to compress");
 	if (result)
 		ac_lane_fini(lane);
@@ -71,6 +72,7 @@ void ac_lane_fini(struct ac_lane *lane)
 	ZSTD_freeCCtx(lane->context);
 	free(lane->buffer);
 	free(lane->packed);
+	free(lane->scratch);
 	memset(lane, 0, sizeof *lane);
 }
 
@@ -122,12 +124,31 @@ static int write_at(int fd, const unsigned char *bytes, size_t length, uint64_t 
 	return 0;
 }
 
+int ac_pack_write_block(int fd, const unsigned char *bytes, size_t length, uint64_t offset,
+	unsigned char *scratch, struct ac_err *err)
+{
+	int result = write_at(fd, bytes, length, offset);
+
+	for (size_t at = 0; !result && at < length;) {
+		size_t want = length - at < AC_SCRATCH ? length - at : AC_SCRATCH;
+		ssize_t got = pread(fd, scratch, want, (off_t)(offset + at));
+
+		if (got < 0)
+			result = -errno;
+		else if (!got || memcmp(scratch, bytes + at, (size_t)got))
+			result = -EBADMSG;
+		else
+			at += (size_t)got;
+	}
+	return result ? ac_fail_errno(err, -result, "write %zu bytes to the backup store", length) :
+			0;
+}
+
 static int write_block(struct ac_lane *lane, size_t stored, struct ac_err *err)
 {
 	struct ac_packer *packer = lane->packer;
 	struct ac_pack_block block = { .stored = (uint32_t)stored, .raw = (uint32_t)lane->used };
 
-	ac_hasher_hash(&lane->hasher, lane->packed, stored, &block.hash);
 	pthread_mutex_lock(&packer->lock);
 	int result = open_file(packer, err);
 
@@ -139,9 +160,10 @@ static int write_block(struct ac_lane *lane, size_t stored, struct ac_err *err)
 	pthread_mutex_unlock(&packer->lock);
 	if (result)
 		return result;
-	result = write_at(packer->fd, lane->packed, stored, block.offset);
+	result = ac_pack_write_block(
+		packer->fd, lane->packed, stored, block.offset, lane->scratch, err);
 	if (result)
-		return ac_fail_errno(err, -result, "write %zu bytes to the backup store", stored);
+		return result;
 	/* Start the disk now, so that the fdatasync at the end finds little left to do. */
 	sync_file_range(packer->fd, (off_t)block.offset, (off_t)stored, SYNC_FILE_RANGE_WRITE);
 	return 0;
@@ -331,7 +353,7 @@ int ac_packer_finish(struct ac_packer *packer, struct ac_err *err)
 
 	result = ac_pack_open(pack, shelf->store_fd, &packer->id, err);
 	if (!result)
-		result = ac_pack_verify(pack, packer->fd, err);
+		result = ac_pack_check_blocks(pack, err);
 	if (result) {
 		free(pack->tables);
 		return result;

@@ -38,7 +38,7 @@ struct ac_lane {
 	struct ac_packer *packer;
 	struct ac_hasher hasher;
 	void *context; /* ZSTD_CCtx */
-	unsigned char *buffer, *packed;
+	unsigned char *buffer, *packed, *scratch;
 	size_t used, packed_room;
 	uint32_t block; /* number of the block being filled, AC_NONE: none yet */
 };
@@ -51,6 +51,11 @@ void ac_packer_fini(struct ac_packer *packer);
 /* Writes the tables, syncs, reads everything back, gives the pack its name and puts it on the
  * shelf.  Without a chunk there is no pack, and that is success. */
 int ac_packer_finish(struct ac_packer *packer, struct ac_err *err);
+
+/* Writes a block and reads it back, byte for byte; scratch is AC_SCRATCH bytes. */
+#define AC_SCRATCH (128u << 10)
+int ac_pack_write_block(int fd, const unsigned char *bytes, size_t length, uint64_t offset,
+	unsigned char *scratch, struct ac_err *err);
 
 /* Writes the tables of a pack behind its blocks and syncs it. */
 int ac_pack_write_tables(int fd, struct ac_pack_trailer *trailer,

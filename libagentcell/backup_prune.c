@@ -19,14 +19,14 @@
 
 #define LOCK_WAIT_S 10
 
-enum class { CLASS_LIVE, CLASS_CLEAN, CLASS_BAD, CLASS_KEPT };
+enum fate { FATE_LIVE, FATE_CLEAN, FATE_BAD, FATE_KEPT };
 
 struct candidate {
 	char id[AC_BACKUP_ID_SIZE];
 	char *roots;
 	uint64_t roots_length;
 	int64_t started_s;
-	enum class class;
+	enum fate fate;
 	bool is_protected, goes;
 };
 
@@ -42,12 +42,21 @@ static void free_candidates(struct candidates *candidates)
 	free(candidates->list);
 }
 
-static enum class classify(const struct ac_store_state *state) {
-	if (state->live) return CLASS_LIVE; if (!state->is_known) return CLASS_BAD;
-	switch (state->cause){
-		case AC_CAUSE_NONE : return CLASS_KEPT; case AC_CAUSE_CLEAN : case
-		AC_CAUSE_WALL_CLOCK : case AC_CAUSE_REFUSED : return CLASS_CLEAN;
-		default : return CLASS_BAD;
+static enum fate classify(const struct ac_store_state *state)
+{
+	if (state->live)
+		return FATE_LIVE;
+	if (!state->is_known)
+		return FATE_BAD;
+	switch (state->cause) {
+	case AC_CAUSE_NONE:
+		return FATE_KEPT;
+	case AC_CAUSE_CLEAN:
+	case AC_CAUSE_WALL_CLOCK:
+	case AC_CAUSE_REFUSED:
+		return FATE_CLEAN;
+	default:
+		return FATE_BAD;
 	}
 }
 
@@ -68,8 +77,8 @@ static int add_candidate(
 	candidate->roots = AC_TAKE(head.roots);
 	candidate->roots_length = head.roots_length;
 	candidate->started_s = head.header.started_s;
-	candidate->class = classify(&state);
-	candidate->is_protected = candidate->class == CLASS_LIVE;
+	candidate->fate = classify(&state);
+	candidate->is_protected = candidate->fate == FATE_LIVE;
 	candidates->count++;
 	ac_manifest_fini(&head);
 	return 0;
@@ -96,16 +105,16 @@ static bool has_same_roots(const struct candidate *a, const struct candidate *b)
 	return a->roots_length == b->roots_length && !memcmp(a->roots, b->roots, a->roots_length);
 }
 
-static uint64_t keep_of(const struct ac_prune_limits *limits, enum class class)
+static uint64_t keep_of(const struct ac_prune_limits *limits, enum fate fate)
 {
-	switch (class) {
-	case CLASS_CLEAN:
+	switch (fate) {
+	case FATE_CLEAN:
 		return limits->keep_clean;
-	case CLASS_BAD:
+	case FATE_BAD:
 		return limits->keep_escape ? limits->keep_escape : UINT64_MAX;
-	case CLASS_KEPT: /* the way back from a restore: one at least */
+	case FATE_KEPT: /* the way back from a restore: one at least */
 		return limits->keep_clean ? limits->keep_clean : 1;
-	case CLASS_LIVE:
+	case FATE_LIVE:
 		break;
 	}
 	return UINT64_MAX;
@@ -122,9 +131,9 @@ static void judge(struct candidates *candidates, const struct ac_prune_limits *l
 		if (limits->protected_id && !strcmp(candidate->id, limits->protected_id))
 			candidate->is_protected = true;
 		for (unsigned k = 0; k < i; k++)
-			newer += candidates->list[k].class == candidate->class &&
+			newer += candidates->list[k].fate == candidate->fate &&
 				 has_same_roots(&candidates->list[k], candidate);
-		if (newer >= keep_of(limits, candidate->class))
+		if (newer >= keep_of(limits, candidate->fate))
 			candidate->goes = true;
 		if (limits->max_age_s && now - candidate->started_s > (int64_t)limits->max_age_s)
 			candidate->goes = true;

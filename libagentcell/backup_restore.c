@@ -172,7 +172,7 @@ static int see_present(struct ac_restore *restore, struct ac_err *err)
 	if (!result)
 		result = list_roots(restore, paths, err);
 	if (!result && request->is_dry)
-		return ac_make_look(&restore->target, exclude, &restore->present, err);
+		return ac_make_look(request->store_fd, &restore->target, exclude, &restore->present, err);
 	if (!result)
 		result = ac_make_id(restore->outcome->undo_id, err);
 	if (result)

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backup_force.h"
 #include "util.h"
 
 int ac_store_open(const char *directory, struct ac_err *err)
@@ -280,6 +281,8 @@ static int sweep_name(void *context, const char *name)
 	bool garbage = !strncmp(name, AC_STORE_TEMPORARY, strlen(AC_STORE_TEMPORARY)) ||
 		       is_orphaned_state(sweep->store_fd, name);
 
+	if (!strncmp(name, AC_FORCE_PREFIX, strlen(AC_FORCE_PREFIX)))
+		return ac_force_undo(sweep->store_fd, name, sweep->err);
 	if (garbage && unlinkat(sweep->store_fd, name, 0) < 0 && errno != ENOENT)
 		return ac_fail_errno(sweep->err, errno, "remove %s from the backup store", name);
 	return 0;

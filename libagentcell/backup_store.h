@@ -6,6 +6,7 @@
  *   <id>.manifest     a backup; it exists exactly when this name exists
  *   <id>.state        what became of its session
  *   <32 hex>.pack     content; without a manifest that uses it, garbage
+ *   forced-<32 hex>   modes that were opened up for a backup (backup_force.h)
  *   tmp-<32 hex>      being written; garbage when no shared lock is held
  */
 #ifndef AC_BACKUP_STORE_H

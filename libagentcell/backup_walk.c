@@ -202,7 +202,8 @@ static int check_root(
 			root->path);
 	root->mount_id = st->stx_mnt_id;
 	root->trusted_s = INT64_MIN;
-	if (root->previous && is_trusted_file_system(fd)) {
+	root->has_ctime = is_trusted_file_system(fd);
+	if (root->previous && root->has_ctime) {
 		root->trusted_s = root->previous->header.started_s -
 				  root->previous->header.window_s;
 		root->trusted_ns = root->previous->header.started_ns;
@@ -213,8 +214,12 @@ static int check_root(
 static int add_directory_root(struct ac_walk *walk, struct ac_walk_root *root,
 	struct ac_walker *walker, struct ac_item *item, struct ac_node **children)
 {
-	int forced_mode,
-		fd = ac_open_directory(item->directory_fd, item->name, &item->st, &forced_mode);
+	struct ac_node here = { .root = root };
+	const struct ac_place_to_open place = { .parent_fd = item->directory_fd,
+		.name = item->name,
+		.node = &here,
+		.force = walk->cache.force };
+	int forced_mode, fd = ac_open_directory(&place, &item->st, &forced_mode);
 
 	if (fd < 0)
 		return ac_fail_errno(&walk->err, -fd, "open %s", root->path);
@@ -301,8 +306,11 @@ static int add_roots(struct ac_walk *walk, struct ac_walker *walker)
 {
 	struct ac_segment segment = { .count = walk->request->root_count };
 	struct ac_node *children = NULL;
-	int result = 0;
+	/* The roots' own list counts as a directory, even when all of them are files. */
+	int result = grow_directories(walk);
 
+	if (result)
+		ac_fail_errno(&walk->err, ENOMEM, "walk");
 	for (unsigned i = 0; !result && i < walk->request->root_count; i++)
 		result = add_root(walk, &walk->request->roots[i], walker, &children);
 	segment.length = walker->shard.length;
@@ -406,6 +414,7 @@ int ac_walk(struct ac_walk_request *request, struct ac_manifest *manifest,
 	memset(manifest, 0, sizeof *manifest);
 	memset(notes, 0, sizeof *notes);
 	ac_node_cache_init(&walk.cache);
+	walk.cache.force = request->force;
 	pthread_mutex_init(&walk.lock, NULL);
 	pthread_cond_init(&walk.wake, NULL);
 	walk.workers = wanted_workers();

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "backup.h"
+#include "backup_force.h"
 #include "backup_manifest.h"
 #include "backup_node.h"
 #include "backup_packer.h"
@@ -26,6 +27,7 @@ struct ac_walk_root {
 	const struct ac_entry *previous_entry; /* of the root, in directory 0 */
 	/* Filled by the walk. */
 	uint64_t mount_id;
+	bool has_ctime; /* a file system whose ctime moves with every change, by this machine's clock */
 	int64_t trusted_s; /* a previous entry with an older ctime than this is believed */
 	uint32_t trusted_ns;
 };
@@ -36,6 +38,7 @@ struct ac_walk_request {
 	const struct ac_strings *exclude; /* may be NULL */
 	struct ac_shelf *shelf; /* where previous content is looked for; may be NULL when dry */
 	struct ac_packer *packer;
+	struct ac_force_log *force; /* where modes are noted that are opened up */
 	bool is_tolerant; /* a directory that vanishes is left out instead of failing the walk */
 	void (*progress)(void *context, const struct ac_backup_totals *totals);
 	void *progress_context;
@@ -116,6 +119,8 @@ struct ac_item {
 /* 0 written, 1 not there any more, 2 it has become something else (look again), < 0 failed. */
 enum { AC_ITEM_WRITTEN, AC_ITEM_GONE, AC_ITEM_OTHER };
 int ac_walk_file(struct ac_walker *walker, struct ac_item *item);
+/* The short way for a small file that is known to be new; OTHER: take the long one. */
+int ac_walk_small_file(struct ac_walker *walker, struct ac_item *item);
 int ac_walk_unchanged(struct ac_walker *walker, const struct ac_item *item,
 	const struct ac_entry *previous); /* 1 taken over, 0 not, < 0 failed */
 

@@ -122,23 +122,6 @@ static int list_all(
 	return result;
 }
 
-static bool is_root_elsewhere(const struct ac_walk *walk, const struct ac_node *node)
-{
-	char *path = ac_node_path_dup(node, NULL);
-	size_t length = strlen(node->root->path);
-	bool found = false;
-
-	for (unsigned i = 0; path && i < walk->request->root_count; i++) {
-		const char *other = walk->request->roots[i].path;
-
-		if (!strncmp(other, node->root->path, length) && other[length] == '/' &&
-			!strcmp(other + length + 1, path))
-			found = true;
-	}
-	free(path);
-	return found;
-}
-
 /* The "." entry; its attributes are read only when the directory itself has changed. */
 static int note_self(
 	struct ac_walker *walker, struct ac_node *node, int fd, struct statx *st, unsigned flags)
@@ -182,7 +165,8 @@ static int note_closed(
 		.directory = node->number, .count = 1, .offset = walker->shard.length
 	};
 
-	if (flag != AC_ENTRY_MOUNT || !is_root_elsewhere(walker->walk, node))
+	/* Another mount is not in the session's view, so nothing of it can be lost. */
+	if (flag != AC_ENTRY_MOUNT)
 		ac_walk_unreadable(walker->walk, node, NULL);
 	int result = note_self(walker, node, -1, st, (unsigned)flag);
 
@@ -197,7 +181,11 @@ static int open_node(struct ac_walker *walker, struct ac_node *node, struct stat
 
 	if (parent_fd < 0)
 		return ac_walk_fail(walk, -parent_fd, node, NULL, "find the way back to");
-	int fd = ac_open_directory(parent_fd, node->name, st, &forced_mode);
+	const struct ac_place_to_open place = { .parent_fd = parent_fd,
+		.name = node->name,
+		.node = node->parent,
+		.force = walk->cache.force };
+	int fd = ac_open_directory(&place, st, &forced_mode);
 
 	if (fd == -EACCES &&
 		statx(parent_fd, node->name, AT_SYMLINK_NOFOLLOW, AC_STATX_MASK, st) < 0)

@@ -9,11 +9,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "util.h"
 
 #define TRIES 4 /* the first and three more */
+#define SMALL_MAX (256 << 10)
 
 static bool is_same(const struct statx *a, const struct statx *b)
 {
@@ -204,8 +206,11 @@ int ac_walk_file(struct ac_walker *walker, struct ac_item *item)
 		size_t offset;
 		struct statx after;
 		bool was_forced;
-		ac_autoclose int fd = ac_open_file(
-			item->directory_fd, item->name, &item->st, &was_forced);
+		const struct ac_place_to_open place = { .parent_fd = item->directory_fd,
+			.name = item->name,
+			.node = item->node,
+			.force = walker->walk->cache.force };
+		ac_autoclose int fd = ac_open_file(&place, &item->st, &was_forced);
 
 		if (fd < 0)
 			return not_opened(walker, item, -fd);
@@ -231,6 +236,68 @@ int ac_walk_file(struct ac_walker *walker, struct ac_item *item)
 			return AC_ITEM_OTHER;
 		item->st = after;
 	}
+}
+
+static int take_small(struct ac_walker *walker, const struct ac_item *item, int fd, size_t length,
+	size_t offset)
+{
+	struct ac_shard *shard = &walker->shard;
+	struct ac_entry *entry = (void *)(shard->entries + offset);
+	struct ac_walk *walk = walker->walk;
+	struct ac_hash hash;
+	struct ac_place place;
+	struct ac_err err;
+	int result = 0;
+
+	entry->first = shard->reference_count;
+	entry->count = length ? 1 : 0;
+	if (length)
+		result = ac_lane_take(&walker->lane, length, &hash, &place, &err);
+	if (!result && length && ac_shard_reference(shard, &hash, &place))
+		result = ac_fail_errno(&err, ENOMEM, "note");
+	if (result)
+		return ac_walk_fail_with(walk, &err, item->node, item->name);
+	result = ac_walk_xattrs(walker, offset, fd, NULL);
+	if (result)
+		return ac_walk_fail(
+			walk, -result, item->node, item->name, "read the attributes of");
+	atomic_fetch_add_explicit(&walk->bytes, length, memory_order_relaxed);
+	atomic_fetch_add_explicit(&walk->files, 1, memory_order_relaxed);
+	return AC_ITEM_WRITTEN;
+}
+
+/*
+ * Content first and one stat after it: when the file's ctime is older than the moment before the open
+ * by more than any clock's grain, nothing can have changed it while it was read.
+ */
+int ac_walk_small_file(struct ac_walker *walker, struct ac_item *item)
+{
+	struct statx *st = &item->st;
+	struct timespec now;
+	unsigned char *space;
+	size_t offset;
+	struct ac_err err;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	int fd = openat(item->directory_fd, item->name,
+		O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_NOATIME | O_CLOEXEC);
+	ac_autoclose int closer = fd;
+
+	if (fd < 0 || ac_lane_space(&walker->lane, &space, &err))
+		return AC_ITEM_OTHER;
+	ssize_t got = pread(fd, space, SMALL_MAX, 0);
+
+	if (got < 0 || statx(fd, "", AT_EMPTY_PATH, AC_STATX_MASK, st) < 0 ||
+		!S_ISREG(st->stx_mode) || (uint64_t)got != st->stx_size || got == SMALL_MAX ||
+		st->stx_blocks * 512 < st->stx_size || st->stx_nlink != 1 ||
+		st->stx_ctime.tv_sec >= now.tv_sec - 2 ||
+		st->stx_mnt_id != item->node->root->mount_id)
+		return AC_ITEM_OTHER;
+	int result = ac_walk_note(walker, item, 0, &offset);
+
+	if (!result)
+		result = take_small(walker, item, fd, (size_t)got, offset);
+	return result;
 }
 
 static int map_packs(struct ac_walker *walker, const struct ac_manifest *previous)

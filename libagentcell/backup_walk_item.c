@@ -87,6 +87,13 @@ static int look_once(struct ac_walker *walker, struct ac_item *item, unsigned ch
 
 	if (type == DT_DIR)
 		return ac_walk_child(walker, item, previous, children);
+	if (type == DT_REG && !previous && item->node->root->has_ctime &&
+		!item->node->is_excluded && !walk->request->exclude) {
+		int result = ac_walk_small_file(walker, item);
+
+		if (result != AC_ITEM_OTHER)
+			return result;
+	}
 	int result = stat_name(item);
 
 	if (result == -ENOENT)
@@ -101,10 +108,9 @@ static int look_once(struct ac_walker *walker, struct ac_item *item, unsigned ch
 		return ac_walk_fail(walk, -result, item->node, item->name, "stat");
 	if (S_ISDIR(item->st.stx_mode))
 		return ac_walk_child(walker, item, previous, children);
-	if (item->st.stx_mnt_id != item->node->root->mount_id) {
-		ac_walk_unreadable(walk, item->node, item->name);
+	/* Another mount is not in the session's view, so nothing of it can be lost. */
+	if (item->st.stx_mnt_id != item->node->root->mount_id)
 		return ac_walk_note(walker, item, AC_ENTRY_MOUNT, &offset);
-	}
 	if (item->node->is_excluded ||
 		(walk->request->exclude && ac_walk_is_excluded(walk, item->node, item->name)))
 		return ac_walk_note(walker, item, AC_ENTRY_EXCLUDED, &offset);

@@ -64,7 +64,7 @@ os.unlink('hard/big2'); os.link('hard/one', 'hard/big2')
 os.unlink('hard/a/b/four')
 # Deep down.
 fd = os.open('deep', os.O_RDONLY)
-for level in range(250):
+for level in range(int(sys.argv[2]) if len(sys.argv) > 2 else 250):
     new = os.open('d' * 60, os.O_RDONLY, dir_fd=fd)
     os.close(fd)
     fd = new
@@ -72,7 +72,7 @@ os.unlink('f', dir_fd=fd)
 os.mkdir('evil', dir_fd=fd)
 os.close(os.open('evil/x', os.O_CREAT | os.O_WRONLY, dir_fd=fd))
 fd = os.open('comb', os.O_RDONLY)
-for level in range(1400):
+for level in range(int(sys.argv[2]) if len(sys.argv) > 2 else 1400):
     os.rmdir('0wait', dir_fd=fd)
     new = os.open('m', os.O_RDONLY, dir_fd=fd)
     os.close(fd)

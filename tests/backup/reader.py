@@ -21,16 +21,15 @@ class Packs:
             tables, nblocks, nrows, ident, digest, version, _, magic = struct.unpack('<QII16s32sII8s', data[-80:])
             assert data[:8] == magic == b'AGCPAK01' and version == 1 and ident.hex() + '.pack' == name
             assert hashlib.sha256(data[tables:-80] + data[-80:-48]).digest() == digest, 'pack tables'
-            blocks = list(struct.iter_unpack('<QII32s', data[tables:tables + 48 * nblocks]))
-            for digest, block, offset, length in struct.iter_unpack('<32sIII', data[tables + 48 * nblocks:-80]):
+            blocks = list(struct.iter_unpack('<QII', data[tables:tables + 16 * nblocks]))
+            for digest, block, offset, length in struct.iter_unpack('<32sIII', data[tables + 16 * nblocks:-80]):
                 if block != 0xffffffff:
                     self.rows[digest] = (data, blocks[block], offset, length)
 
     def chunk(self, digest):
-        data, (at, stored, raw, check), offset, length = self.rows[digest]
+        data, (at, stored, raw), offset, length = self.rows[digest]
         key = (id(data), at)
         if self.last[0] != key:
-            assert hashlib.sha256(data[at:at + stored]).digest() == check, 'block'
             self.last = (key, expand(data[at:at + stored], raw))
         content = self.last[1][offset:offset + length]
         assert hashlib.sha256(content).digest() == digest, 'chunk'

@@ -106,6 +106,7 @@ if os.path.exists('/usr/bin/setfacl'):
     os.mkfifo('attributes/default/fifo')
 
 # Deeper than PATH_MAX, and a comb: at each level a directory that waits.
+# More arguments: less depth, for tests that make the tree often.
 def deep(name, levels, component, comb):
     os.mkdir(name)
     fd = os.open(name, os.O_RDONLY)
@@ -120,8 +121,8 @@ def deep(name, levels, component, comb):
         fd = new
     os.symlink('bottom', 'bottom', dir_fd=fd)
     os.close(fd)
-deep('deep', 300, 'd' * 60, False)
-deep('comb', 1500, 'm', True)
+deep("deep", int(sys.argv[3]) if len(sys.argv) > 3 else 300, 'd' * 60, False)
+deep("comb", int(sys.argv[3]) if len(sys.argv) > 3 else 1500, 'm', True)
 
 # Many.
 os.mkdir('many')

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: ISC */
+/* The log of modes that were opened up, and giving them back. */
+#include "backup_force.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backup_node.h"
+#include "backup_walk.h"
+#include "escape.h"
+#include "safefile.h"
+#include "util.h"
+
+void ac_force_init(struct ac_force_log *log, int store_fd)
+{
+	memset(log, 0, sizeof *log);
+	log->store_fd = store_fd;
+	log->fd = -1;
+	pthread_mutex_init(&log->lock, NULL);
+}
+
+void ac_force_fini(struct ac_force_log *log)
+{
+	if (log->fd >= 0) {
+		close(log->fd);
+		unlinkat(log->store_fd, log->name, 0);
+	}
+	log->fd = -1;
+	pthread_mutex_destroy(&log->lock);
+}
+
+/* Under the lock. */
+static int open_log(struct ac_force_log *log)
+{
+	char temporary[AC_STORE_NAME_MAX];
+
+	if (log->fd >= 0)
+		return 0;
+	if (log->store_fd < 0)
+		return -EACCES;
+	log->fd = ac_store_temporary(log->store_fd, temporary, NULL);
+	if (log->fd < 0)
+		return log->fd;
+	snprintf(log->name, sizeof log->name, AC_FORCE_PREFIX "%s",
+		temporary + strlen(AC_STORE_TEMPORARY));
+	if (renameat(log->store_fd, temporary, log->store_fd, log->name) < 0)
+		return -errno;
+	return 0;
+}
+
+static char *line_dup(const struct ac_node *node, const char *name, const struct statx *st)
+{
+	ac_autofree char *below = ac_node_path_dup(node, name);
+	ac_autofree char *path = NULL;
+	char *line = NULL;
+
+	if (!below || asprintf(&path, "%s/%s", node->root->path, below) < 0) {
+		path = NULL;
+		return NULL;
+	}
+	size_t room = 3 * strlen(path) + 1;
+	ac_autofree char *escaped = malloc(room);
+
+	if (!escaped)
+		return NULL;
+	ac_escape(escaped, room, path, strlen(path));
+	if (asprintf(&line, "%" PRIu64 " %" PRIu64 " %o %s\n", ac_statx_device(st),
+		    (uint64_t)st->stx_ino, (unsigned)st->stx_mode, escaped) < 0)
+		return NULL;
+	return line;
+}
+
+int ac_force_note(struct ac_force_log *log, const struct ac_node *node, const char *name,
+	const struct statx *st)
+{
+	ac_autofree char *line = line_dup(node, name, st);
+
+	if (!line)
+		return -ENOMEM;
+	pthread_mutex_lock(&log->lock);
+	int result = open_log(log);
+
+	if (!result)
+		result = ac_write_all(log->fd, line, strlen(line));
+	pthread_mutex_unlock(&log->lock);
+	return result;
+}
+
+/* An O_PATH descriptor of an absolute path of any length, no symlink followed. */
+static int open_long_path(char *path)
+{
+	ac_autoclose int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char *rest = path, *name;
+
+	while (fd >= 0 && (name = strsep(&rest, "/"))) {
+		if (!name[0])
+			continue;
+		int next = openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+		close(fd);
+		fd = next;
+	}
+	return fd < 0 ? -errno : ac_take_fd(&fd);
+}
+
+/* Only when it is still that very thing and its mode is what a forced one has. */
+static void give_back(char *line)
+{
+	uint64_t device, inode;
+	unsigned mode;
+	int at = 0;
+	struct statx st;
+	char path[64];
+
+	if (sscanf(line, "%" SCNu64 " %" SCNu64 " %o %n", &device, &inode, &mode, &at) < 3 || !at)
+		return;
+	if (ac_unescape(line + at, strlen(line + at) + 1, line + at) < 0)
+		return;
+	ac_autoclose int fd = open_long_path(line + at);
+
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, AC_STATX_MASK, &st) < 0 ||
+		st.stx_ino != inode || ac_statx_device(&st) != device ||
+		st.stx_mode != (mode | ac_force_bits(mode & S_IFMT)))
+		return;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	if (chmod(path, mode & 07777) < 0)
+		(void)errno; /* it was the user's to change */
+}
+
+int ac_force_undo(int store_fd, const char *name, struct ac_err *err)
+{
+	ac_autoclose int fd = openat(store_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return ac_fail_errno(err, errno, "open %s", name);
+	ac_autofree char *text = malloc((size_t)st.st_size + 1);
+	ssize_t length = text ? ac_read_all(fd, text, (size_t)st.st_size) : -ENOMEM;
+
+	if (length < 0)
+		return ac_fail_errno(err, (int)-length, "read %s", name);
+	/* Last first: a directory's own line precedes those of what is in it, and to reach these
+	 * it must still be open. */
+	while (length > 0) {
+		text[--length] = '\0'; /* the newline; a line cut by the kill ends in nothing */
+		char *start = memrchr(text, '\n', (size_t)length);
+
+		start = start ? start + 1 : text;
+		give_back(start);
+		length = start - text;
+	}
+	if (unlinkat(store_fd, name, 0) < 0 && errno != ENOENT)
+		return ac_fail_errno(err, errno, "remove %s", name);
+	return 0;
+}
