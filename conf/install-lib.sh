@@ -25,7 +25,7 @@ esac
 role=agentcell-worker
 guard='session requisite pam_agentcell.so guard'
 guard_pattern='^session[[:space:]]+requisite[[:space:]]+pam_agentcell\.so[[:space:]]+guard[[:space:]]*$'
-guarded='sudo sudo-i su su-l login sshd cron'
+guarded='sudo sudo-i su su-l login sshd cron crond'
 sudo_conf=$sysconfdir/sudo.conf
 
 say() {

@@ -5,7 +5,7 @@ A script of reactions plays the person: (regular expression, action) pairs, take
 the output since the last match fits, the action is done: bytes are typed, or a signal is sent to
 the command.  Used by passthrough.py and, as a program, by the shell tests:
 
-    drive.py [--user U] [--tty] [--on REGEX=TEXT]... [--signal REGEX=NAME]... -- command...
+    drive.py [--user U] [--tty] [--on REGEX=VALUE]... -- command...
 """
 
 import argparse
@@ -169,6 +169,20 @@ def unescape(text):
     return text.encode().decode("unicode_escape").encode("latin-1")
 
 
+def reaction(text):
+    """REGEX=VALUE: what is typed (^C, \\n), SIGNAME, ROWSxCOLS for a new size, or HANGUP."""
+    regex, _, value = text.rpartition("=")
+    if value.startswith("SIG"):
+        action = signal.Signals[value]
+    elif value == "HANGUP":
+        action = None
+    elif re.fullmatch(r"\d+x\d+", value):
+        action = tuple(int(n) for n in value.split("x"))
+    else:
+        action = unescape(value)
+    return regex.encode(), action
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--user", default="root")
@@ -176,17 +190,11 @@ def main():
     parser.add_argument("--cwd")
     parser.add_argument("--env", action="append", default=[])
     parser.add_argument("--timeout", type=float, default=30)
-    parser.add_argument("--on", action="append", default=[], type=lambda t: ("type", t))
-    parser.add_argument("--signal", action="append", dest="on", type=lambda t: ("signal", t))
+    parser.add_argument("--on", action="append", default=[], type=reaction)
     parser.add_argument("command", nargs="+")
     args = parser.parse_args()
-    reactions = []
-    for kind, text in args.on:
-        regex, _, value = text.rpartition("=")
-        value = unescape(value) if kind == "type" else signal.Signals["SIG" + value]
-        reactions.append((regex.encode(), value))
     result = run(args.command, user=args.user, tty=args.tty, cwd=args.cwd, timeout=args.timeout,
-                 env=dict(e.split("=", 1) for e in args.env), reactions=reactions)
+                 env=dict(e.split("=", 1) for e in args.env), reactions=args.on)
     sys.stdout.buffer.write(result.stdout)
     sys.stderr.buffer.write(result.stderr)
     kind, _, number = result.status.partition(" ")

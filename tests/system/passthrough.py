@@ -17,7 +17,6 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 
@@ -91,18 +90,7 @@ def write(path, text, mode=0o644):
 def reactions(case):
     found = [(rb"(?i)pass(word|phrase)?[^\n]*: ?\Z", drive.unescape(answer + "\n"))
              for answer in filter(None, case.options.get("answer", "").split(","))]
-    for text in case.lists["on"]:
-        regex, _, value = text.rpartition("=")
-        if value.startswith("SIG"):
-            value = signal.Signals[value]
-        elif value == "HANGUP":
-            value = None
-        elif re.fullmatch(r"\d+x\d+", value):
-            value = tuple(int(n) for n in value.split("x"))
-        else:
-            value = drive.unescape(value)
-        found.append((regex.encode(), value))
-    return found
+    return found + [drive.reaction(text) for text in case.lists["on"]]
 
 
 def clear():

@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# Beside auditd and without it: auditing that was off is put back off; a running auditd keeps its pid
+# and its rules, may be killed and started while a session runs, and gets our records.
+. "$(dirname "$0")/../lib/session.sh"
+
+enabled() {
+	auditctl -s | sed -n 's/^enabled //p'
+}
+escape() {
+	agent dev cat /home/dev/.ssh/id_ed25519 >/run/out 2>&1
+	equal "$1: an escape is seen" "$?" 137
+	nothing_left "$1"
+}
+
+# --- auditing off, nobody listening
+listener_stop
+auditctl -e 0 >/dev/null
+auditctl -l >/run/rules
+listener_start
+check 'it is switched on' test "$(enabled)" = 1
+escape 'auditing was off'
+listener_stop
+equal 'it is switched off again' "$(enabled)" 0
+check 'the rules are as before' sh -c 'auditctl -l | diff /run/rules -'
+refute 'the firewall table is gone' nft list table inet agentcell
+
+# --- beside auditd, with a company's rules
+if [ "$(auditctl -s | sed -n 's/^pid //p')" != 0 ]; then
+	skip 'beside a company auditd' 'kernel: auditd is running on this machine and is left alone'
+	finish
+fi
+auditd_start
+auditctl -e 1 >/dev/null
+auditctl -w /etc/passwd -p wa -k company
+auditctl -a always,exit -F arch=b64 -S execve -F auid'>=1000' -F auid!=unset -k company
+auditctl -l >/run/rules
+listener_start
+pid=$(auditctl -s | sed -n 's/^pid //p')
+agent dev true 2>/dev/null
+equal 'a clean session beside auditd' "$?" 0
+escape 'beside auditd'
+equal 'auditd keeps its place' "$(auditctl -s | sed -n 's/^pid //p')" "$pid"
+check "the company's rules are first and unchanged" sh -c 'auditctl -l | head -n "$(wc -l </run/rules)" | diff /run/rules -'
+ausearch_escape() {
+	ausearch -if /var/log/audit/audit.log -m ANOM_ACCESS_FS -i 2>/dev/null | grep -q id_ed25519
+}
+check 'ausearch finds the escape' wait_for 5 ausearch_escape
+check 'and the start of the session' sh -c 'ausearch -if /var/log/audit/audit.log -i 2>/dev/null | grep -q "agentcell-start\|op=agentcell"'
+check 'aureport counts an anomaly' sh -c 'aureport -if /var/log/audit/audit.log --anomaly --summary 2>/dev/null | grep -q ANOM_ACCESS_FS'
+
+rm -f /home/dev/project/up
+agent dev sh -c 'echo >up; sleep 3; exit 4' >/run/out 2>&1 &
+job=$!
+wait_for 10 test -e /home/dev/project/up
+kill -9 "$auditd_pid" && wait "$auditd_pid" 2>/dev/null
+auditd_pid=
+auditctl -s >/dev/null
+wait "$job"
+equal 'a session outlives the death of auditd' "$?" 4
+auditd_start
+escape 'auditd started again'
+listener_stop
+check 'the rules are as the company left them' sh -c 'auditctl -l | diff /run/rules -'
+auditctl -D -k company >/dev/null
+finish
