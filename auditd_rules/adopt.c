@@ -18,9 +18,13 @@ static int adopt_one(void *context, const char *session_id)
 	cell = ac_cell_new(guardian, session_id);
 	if (!cell)
 		return 0;
-	/* Open first: what can't be read (yet) is still being made, or was made by nobody. */
-	if (ac_session_open(&cell->session, session_id, &err) ||
-		ac_journal_lock(&cell->session.journal)) {
+	/* Open first: what can't be read (yet) is still being made, or its owner died with nothing made. */
+	if (ac_session_open(&cell->session, session_id, &err)) {
+		ac_cell_free(guardian, cell);
+		(void)ac_session_discard(session_id, guardian->config, &err);
+		return 0;
+	}
+	if (ac_journal_lock(&cell->session.journal)) {
 		ac_cell_free(guardian, cell);
 		return 0;
 	}

@@ -219,6 +219,17 @@ static int prepare(struct ac_guardian *guardian, struct ac_cell *cell, struct ac
 	return fly_canary(guardian, cell, err);
 }
 
+/* Where the firewall elements are: in the network namespace in which sudo was started. */
+static int take_network(struct ac_cell *cell, struct ac_err *err)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)cell->sudo_pid);
+	cell->session.network_namespace_fd = open(path, O_RDONLY | O_CLOEXEC);
+	return cell->session.network_namespace_fd < 0 ? ac_fail_errno(err, errno, "open %s", path)
+						      : 0;
+}
+
 struct ac_cell *ac_cell_register(struct ac_guardian *guardian, const char *session_id,
 	pid_t sudo_pid, int pidfd, int launcher_fd, struct ac_err *err)
 {
@@ -241,6 +252,8 @@ struct ac_cell *ac_cell_register(struct ac_guardian *guardian, const char *sessi
 	cell->launcher.fd = launcher_fd;
 	if (setsockopt(launcher_fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
 		rc = ac_fail_errno(err, errno, "ask the kernel who the launcher is");
+	if (!rc)
+		rc = take_network(cell, err);
 	if (!rc)
 		rc = prepare(guardian, cell, err);
 	if (!rc)

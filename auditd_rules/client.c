@@ -52,6 +52,8 @@ void ac_client_close(struct ac_guardian *guardian, struct ac_client *client)
 	if (client->cell) {
 		client->cell->client = NULL;
 		ac_cell_end(client->cell, AC_EVENT_LOST, "the connection to sudo was lost");
+	} else if (client->uid == 0) {
+		guardian->owner_gone = true; /* a sudo that died before it registered, perhaps */
 	}
 	for (struct ac_cell *cell = guardian->cells; cell; cell = cell->next)
 		if (cell->killer == client)

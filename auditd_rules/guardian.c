@@ -6,12 +6,14 @@
 #include "guardian.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
@@ -26,6 +28,7 @@
 #include "util.h"
 
 #define SYNC_STEP_MS 20
+#define LOCK_FILE AC_RUN_DIRECTORY "/agentcelld.lock"
 
 uint64_t ac_now_ms(void)
 {
@@ -159,8 +162,10 @@ static void second_ready(struct ac_guardian *guardian, struct ac_source *source)
 		next = cell->next;
 		ac_cell_second(guardian, cell);
 	}
-	if (guardian->seconds % 10 == 0)
+	if (guardian->owner_gone || guardian->seconds % 10 == 0) {
+		guardian->owner_gone = false;
 		ac_adopt(guardian);
+	}
 	ac_adopt_strays(guardian);
 }
 
@@ -234,6 +239,17 @@ static int make_directories(struct ac_err *err)
 	return 0;
 }
 
+/* One listener on a machine: what it changes in the kernel is put back by the one that changed it. */
+static int lock_out_others(struct ac_guardian *guardian, struct ac_err *err)
+{
+	guardian->lock_fd = open(LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (guardian->lock_fd < 0)
+		return ac_fail_errno(err, errno, "open %s", LOCK_FILE);
+	if (flock(guardian->lock_fd, LOCK_EX | LOCK_NB))
+		return ac_fail(err, EBUSY, "another listener is running (%s is locked)", LOCK_FILE);
+	return 0;
+}
+
 /* The warden comes first: it is forked while there is one thread, and must outlive all else. */
 static int start(struct ac_guardian *guardian, const char *config_path, struct ac_err *err)
 {
@@ -243,6 +259,8 @@ static int start(struct ac_guardian *guardian, const char *config_path, struct a
 		rc = make_directories(err);
 	if (!rc)
 		rc = ac_warden_start(&guardian->warden, err);
+	if (!rc) /* behind the fork: the warden must not hold it */
+		rc = lock_out_others(guardian, err);
 	if (!rc && mlockall(MCL_CURRENT | MCL_FUTURE))
 		syslog(LOG_WARNING, "memory is not locked (CAP_IPC_LOCK): %m");
 	guardian->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -314,6 +332,8 @@ static void stop(struct ac_guardian *guardian)
 	ac_source_close(&guardian->second);
 	if (guardian->epoll_fd >= 0)
 		close(guardian->epoll_fd);
+	if (guardian->lock_fd >= 0)
+		close(guardian->lock_fd);
 	free(guardian->silent);
 	free(guardian->config);
 	free(guardian);
@@ -329,6 +349,7 @@ int ac_guardian_run(const char *config_path, int ready_fd)
 		return 1;
 	guardian->epoll_fd = guardian->kernel.fd = guardian->warden.fd = guardian->warden.pidfd =
 		-1;
+	guardian->lock_fd = -1;
 	guardian->listener.fd = guardian->signals.fd = guardian->second.fd = -1;
 	rc = start(guardian, config_path, &err);
 	if (!rc)

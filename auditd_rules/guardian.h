@@ -43,12 +43,13 @@ struct ac_guardian {
 	struct ac_watch *watch;
 	struct ac_warden warden;
 	struct ac_health health;
-	int epoll_fd;
+	int epoll_fd, lock_fd;
 	struct ac_source listener, signals, second, stream, warden_source;
 	struct ac_cell *cells;
 	struct ac_client *clients;
 	unsigned client_count;
 	uint64_t seconds; /* ticks so far */
+	bool owner_gone; /* a connection of root's ended without a session: look for orphans soon */
 	uint64_t killed_by_warden;
 	bool stopping;
 	struct ac_report report; /* scratch: too large for a stack */

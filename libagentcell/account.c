@@ -199,6 +199,30 @@ int ac_account_release(const char *session_id, uid_t uid, struct ac_err *err)
 	return 0;
 }
 
+int ac_account_release_session(const char *session_id, struct ac_err *err)
+{
+	ac_autoclose int leases = open_leases(err);
+	DIR *directory = leases < 0 ? NULL : fdopendir(leases);
+	const struct dirent *entry;
+	int result = 0;
+
+	if (!directory)
+		return leases < 0 ? leases
+				  : ac_fail_errno(err, errno, "list %s", AC_UIDS_DIRECTORY);
+	(void)ac_take_fd(&leases); /* the stream's from here on */
+	while (!result && (entry = readdir(directory))) {
+		char holder[AC_SESSION_ID_SIZE];
+
+		if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9' &&
+			read_lease(dirfd(directory), entry->d_name, holder) == 0 &&
+			strcmp(holder, session_id) == 0)
+			result = ac_account_release(
+				session_id, (uid_t)strtoul(entry->d_name, NULL, 10), err);
+	}
+	closedir(directory);
+	return result;
+}
+
 /* Looks at one status file: does a living process have the uid as any of its four?  A process that
  * ends while it is read has it no longer. */
 static bool status_has_uid(int proc_fd, const char *pid, uid_t uid)

@@ -27,6 +27,9 @@ int ac_account_withdraw(const char *os_user, uid_t uid, gid_t gid, struct ac_err
 /* Gives the lease back; refuses (-EBUSY) while a process has the uid.  Missing is success. */
 int ac_account_release(const char *session_id, uid_t uid, struct ac_err *err);
 
+/* Gives back every lease of a session whose policy (and so whose uid) nobody can tell any more. */
+int ac_account_release_session(const char *session_id, struct ac_err *err);
+
 /* Number of processes with the uid (scan of /proc, zombies not counted), or -errno. */
 int ac_account_processes(uid_t uid);
 

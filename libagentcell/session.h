@@ -44,6 +44,12 @@ void ac_session_fini(struct ac_session *session);
 /* Opens a session that exists on disk: policy, journal (unlocked) and last state. */
 int ac_session_open(struct ac_session *session, const char *session_id, struct ac_err *err);
 
+/*
+ * Ends a session that died so early that it has no policy: nothing of it exists but its directory and
+ * its lease.  0; -EBUSY while its owner lives; -EEXIST when it came further (then adopt it).
+ */
+int ac_session_discard(const char *session_id, const struct ac_config *config, struct ac_err *err);
+
 /* Writes the log and audit records of start and end.  The end record holds the journal in words. */
 int ac_session_log_start(struct ac_session *session, struct ac_err *err);
 int ac_session_log_end(struct ac_session *session, struct ac_err *err);
