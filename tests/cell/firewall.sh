@@ -84,14 +84,16 @@ EOS
 chmod +x "$work/as"
 as=$work/as
 
-# probe <who> <proto> <address> <port>
+# probe <who> <proto> <address> <port> [source port]
 probe() {
-	case $1 in
-	a) "$as" $IDA $A "$net" probe 0 $2 $3 $4 ;;
-	b) "$as" $IDB $B_ "$net" probe 0 $2 $3 $4 ;;
-	n) "$as" - $NOBODY "$net" probe 0 $2 $3 $4 ;;
-	c) "$as" - $BYSTANDER "$net" probe 0 $2 $3 $4 ;;
-	w) $in_world "$net" probe 0 $2 $3 $4 ;;
+	who=$1
+	shift
+	case $who in
+	a) "$as" $IDA $A "$net" probe 0 "$@" ;;
+	b) "$as" $IDB $B_ "$net" probe 0 "$@" ;;
+	n) "$as" - $NOBODY "$net" probe 0 "$@" ;;
+	c) "$as" - $BYSTANDER "$net" probe 0 "$@" ;;
+	w) $in_world "$net" probe 0 "$@" ;;
 	esac
 }
 
@@ -108,8 +110,8 @@ serve world $in_world -- tcp:192.0.2.1:443 tcp:192.0.2.1:80 tcp:192.0.2.1:22 tcp
 	tcp:2001:db8::1:443 udp:2001:db8::1:443 tcp:2001:db8::2:443 \
 	tcp:fd00:ec2::254:80 tcp:192.0.2.1:65535
 serve user "$as" - $BYSTANDER -- tcp:127.0.0.1:7000 tcp:::1:7000 tcp:0.0.0.0:7007 udp:127.0.0.1:7000 \
-	tcp:127.0.0.1:7005
-serve agent "$as" $IDA $A -- tcp:0.0.0.0:7001 tcp:::1:7001 udp:127.0.0.1:7001
+	tcp:127.0.0.1:7005 close:127.0.0.1:7010 close:::1:7010
+serve agent "$as" $IDA $A -- tcp:0.0.0.0:7001 tcp:::1:7001 udp:127.0.0.1:7001 close:127.0.0.1:7011
 serve other "$as" $IDB $B_ -- tcp:127.0.0.1:7002 udp:127.0.0.1:7002
 
 # Neighbour discovery takes its time once.
@@ -219,6 +221,25 @@ is "the bystander reaches a's server (dev server)" "$(probe c tcp 127.0.0.1 7001
 is "the world reaches the bystander's server" "$(probe w tcp 192.0.2.100 7007)" open
 is "the world does not reach a's server" "$(probe w tcp 192.0.2.100 7001)" "closed ETIMEDOUT"
 
+# A port where nobody listens: the kernel's own no, so that looking for a server is no crime.
+is "a asks a port where nobody listens" "$(probe a tcp 127.0.0.1 7999)" "closed ECONNREFUSED"
+is "and over UDP" "$(probe a udp 127.0.0.1 7999)" "closed ETIMEDOUT"
+is "and pings itself" "$(probe a ping 127.0.0.1 0)" open
+# What a connection leaves behind for a minute does not say whose it was.
+remains() { ss -Htan state time-wait "src $1 and dport = $2" | wc -l; }
+is "a: its own server, which closes first" "$(probe a close 127.0.0.1 7011 40001)" open
+is "there are remains" "$(remains 127.0.0.1:7011 40001)" 1
+is "a: the same again, over the remains" "$(probe a close 127.0.0.1 7011 40001)" open
+is "the bystander: his server, which closes first" "$(probe c close 127.0.0.1 7010 40002)" open
+is "and over IPv6" "$(probe c close ::1 7010 40002)" open
+is "there are remains of that" \
+	"$(remains 127.0.0.1:7010 40002) $(remains '[::1]:7010' 40002)" "1 1"
+: >"$work/user.log"
+like "a does not get in over them" "$(probe a close 127.0.0.1 7010 40002)" "^closed E(CONNREFUSED|TIMEDOUT)$"
+like "nor over IPv6" "$(probe a close ::1 7010 40002)" "^closed E(CONNREFUSED|TIMEDOUT)$"
+is "his server has seen nothing" "$(cat "$work/user.log")" ""
+is "the bystander gets in over them" "$(probe c close 127.0.0.1 7010 40002)" open
+
 # --- established connections end with the session's elements
 mkfifo "$work/to" "$work/from"
 "$as" $IDA $A "$net" hold 0 192.0.2.1 443 <"$work/to" >"$work/from" &
@@ -290,6 +311,8 @@ records() {
 		probe a udp 203.0.113.53 53 >/dev/null
 		probe a tcp 2001:db8::2 443 >/dev/null
 		probe a tcp 192.0.2.1 443 >/dev/null
+		probe a tcp 127.0.0.1 7999 >/dev/null
+		probe a tcp 127.0.0.1 7000 >/dev/null
 		probe c tcp 198.51.100.1 443 >/dev/null
 		for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
 			probe a tcp 192.168.1.1 80 >/dev/null
@@ -306,6 +329,8 @@ if command -v auditctl >/dev/null; then
 	is "a refused UDP packet is one record" "$found" 1
 	found=$(grep -c "mark=0x12111.*daddr=2001:.*proto=6" "$work/records")
 	is "a refused IPv6 connection is one record" "$found" 1
+	found=$(grep -c "mark=0x12111.*daddr=127.0.0.1 proto=6" "$work/records")
+	is "loopback: who listens is one record, a port where nobody does is none" "$found" 1
 	found=$(grep -c "daddr=192.0.2.1 " "$work/records")
 	is "what is allowed is none" "$found" 0
 	found=$(grep -vc "mark=0x12111" "$work/records")

@@ -3,11 +3,11 @@
  * Both ends of the firewall tests: real listeners that count, and one probe at a time.
  *
  *   net serve <log> <proto>:<address>:<port> ...     a line "<proto> <address> <port>" per visit
- *   net probe <uid> <proto> <address> <port>         prints: open | closed <errno name>
+ *   net probe <uid> <proto> <address> <port> [from]  prints: open | closed <errno name>
  *   net hold <uid> <address> <port>                  connects, says "held", then one line per write
  *   net audit <milliseconds>                         prints NETFILTER_PKT records (init netns)
  *
- * proto: tcp udp mptcp sctp udplite tfo (TCP fast open) ping raw packet vsock.
+ * proto: tcp close (the server closes first) udp mptcp sctp udplite tfo (TCP fast open) ping raw packet vsock.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -41,6 +41,7 @@ struct kind {
 static const struct kind kinds[] = {
 	{ "tcp", SOCK_STREAM, 0, true },
 	{ "tfo", SOCK_STREAM, 0, true },
+	{ "close", SOCK_STREAM, 0, true },
 	{ "mptcp", SOCK_STREAM, IPPROTO_MPTCP, true },
 	{ "sctp", SOCK_STREAM, IPPROTO_SCTP, true },
 	{ "udp", SOCK_DGRAM, 0, false },
@@ -115,6 +116,27 @@ static int connect_soon(int fd, const struct sockaddr_storage *to, socklen_t len
 	return code;
 }
 
+static int source_port; /* 0: any */
+
+static int bind_source(int fd, int family)
+{
+	struct sockaddr_storage from = { 0 };
+	socklen_t length = make_address(
+		family == AF_INET ? "127.0.0.1" : "::1", source_port, &from);
+	int yes = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	return source_port ? bind(fd, (struct sockaddr *)&from, length) : 0;
+}
+
+/* The other side has closed before this one does. */
+static int await_end(int fd)
+{
+	int code = await(fd);
+
+	return code ? code : await(fd) == ECONNRESET ? 0 : EPROTO;
+}
+
 static int probe_inet(const struct kind *kind, const char *text, int port)
 {
 	struct sockaddr_storage to = { 0 };
@@ -122,7 +144,7 @@ static int probe_inet(const struct kind *kind, const char *text, int port)
 	int fd = socket(to.ss_family, kind->type | SOCK_NONBLOCK | SOCK_CLOEXEC, kind->protocol);
 	int code;
 
-	if (fd < 0)
+	if (fd < 0 || bind_source(fd, to.ss_family))
 		return errno;
 	if (!strcmp(kind->name, "tfo")) {
 		if (sendto(fd, "x", 1, MSG_FASTOPEN, (struct sockaddr *)&to, length) < 0 &&
@@ -132,7 +154,9 @@ static int probe_inet(const struct kind *kind, const char *text, int port)
 	}
 	if (kind->stream) {
 		code = connect_soon(fd, &to, length);
-		return code ? code : await(fd);
+		if (code)
+			return code;
+		return strcmp(kind->name, "close") != 0 ? await(fd) : await_end(fd);
 	}
 	/* Unconnected first: sendto alone must not get out either. */
 	if (sendto(fd, "x", 1, 0, (struct sockaddr *)&to, length) < 0)
@@ -273,7 +297,8 @@ static void visit(const struct server *server)
 	if (server->kind->stream) {
 		int fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC);
 
-		if (fd >= 0 && send(fd, "hello", 5, MSG_NOSIGNAL) == 5)
+		if (fd >= 0 && send(fd, "hello", 5, MSG_NOSIGNAL) == 5 &&
+			strcmp(server->kind->name, "close") != 0)
 			echo(fd);
 		close(fd);
 	} else if (recvfrom(server->fd, bytes, sizeof(bytes), 0, (struct sockaddr *)&from,
@@ -350,7 +375,8 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc >= 4 && !strcmp(argv[1], "serve"))
 		return serve(argv[2], argc - 3, argv + 3);
-	if (argc == 6 && !strcmp(argv[1], "probe")) {
+	if ((argc == 6 || argc == 7) && !strcmp(argv[1], "probe")) {
+		source_port = argc == 7 ? number(argv[6]) : 0;
 		become(argv[2]);
 		return probe(argv[3], argv[4], number(argv[5]));
 	}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: ISC
+/*
+ * The rules, in nft's language.
+ *
+ * They look at the uid range first and at positive matches only: a packet without a socket (the
+ * kernel's own resets, forwarded ones) matches no `meta skuid` at all and must leave untouched.
+ * Sets for single addresses are hashes, so that adding is as fast with 1000 sessions as with one;
+ * prefixes have sets of their own, whose every change copies the set.
+ */
+#include "firewall_rules.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "util.h"
+
+#define DEEPEST_CGROUP 8
+
+struct text { /* of rules, and how many they are */
+	FILE *stream;
+	unsigned rules;
+};
+
+__attribute__((format(printf, 2, 3))) static void rule(struct text *text, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vfprintf(text->stream, format, arguments);
+	va_end(arguments);
+	fputc('\n', text->stream);
+	text->rules++;
+}
+
+static void say(struct text *text, const char *line)
+{
+	fputs(line, text->stream);
+	fputc('\n', text->stream);
+}
+
+/* nft has no `meta mark set meta skuid`, since the types differ: hence the map. */
+static void write_sets(struct text *text, uid_t first, uid_t last)
+{
+	say(text, "set allow4 { typeof meta skuid . ip daddr . tcp dport; }");
+	say(text, "set allow6 { typeof meta skuid . ip6 daddr . tcp dport; }");
+	say(text, "set range4 { typeof meta skuid . ip daddr . tcp dport; flags interval; }");
+	say(text, "set range6 { typeof meta skuid . ip6 daddr . tcp dport; flags interval; }");
+	say(text, "set seen4 { typeof meta mark . ip daddr; size 65535; flags dynamic,timeout; "
+		  "timeout 1m; }");
+	say(text, "set seen6 { typeof meta mark . ip6 daddr; size 65535; flags dynamic,timeout; "
+		  "timeout 1m; }");
+	fputs("map marks { typeof meta skuid : meta mark; elements = {", text->stream);
+	for (uid_t uid = first; uid <= last; uid++)
+		fprintf(text->stream, "%u:%u,\n", uid, uid);
+	say(text, "} }");
+}
+
+/* Recorded with the uid as mark, so that the record can be told whose it is; one destination cannot
+ * drown another in the audit stream. */
+static void write_refusal(struct text *text)
+{
+	say(text, "chain refuse {");
+	rule(text, "meta l4proto tcp reject with tcp reset");
+	rule(text, "reject with icmpx admin-prohibited");
+	say(text, "}\nchain deny {");
+	rule(text, "update @seen4 { meta mark . ip daddr limit rate 10/second burst 20 packets } "
+		   "log level audit");
+	rule(text, "update @seen6 { meta mark . ip6 daddr limit rate 10/second burst 20 packets } "
+		   "log level audit");
+	rule(text, "goto refuse");
+	say(text, "}");
+}
+
+static void write_output(struct text *text, uid_t first, uid_t last, bool loopback)
+{
+	say(text, "chain cell {");
+	rule(text, "meta skuid . ip daddr . tcp dport @allow4 accept");
+	rule(text, "meta skuid . ip6 daddr . tcp dport @allow6 accept");
+	rule(text, "meta skuid . ip daddr . tcp dport @range4 accept");
+	rule(text, "meta skuid . ip6 daddr . tcp dport @range6 accept");
+	rule(text, "meta mark set meta skuid map @marks");
+	if (loopback) {
+		rule(text, "oif lo meta mark %u-%u accept", first, last);
+	} else {
+		/* Only answers, to a user who came to the cell's listener.  The rest may well be
+		 * meant for the session itself: no record. */
+		rule(text, "oif lo tcp flags & (syn | ack) != syn accept");
+		rule(text, "oif lo goto refuse");
+	}
+	/* The answer to somebody outside who knocks: no act of the agent, so no record. */
+	rule(text, "tcp flags & (syn | ack) == syn | ack drop");
+	rule(text, "goto deny");
+	say(text, "}\nchain output { type filter hook output priority filter; policy accept;");
+	rule(text, "meta skuid %u-%u goto cell", first, last);
+	say(text, "}");
+}
+
+/* The packet is for a socket of the session that sent it.  The depth of the session's cgroup depends
+ * on the host; an id stands at one depth only. */
+static void accept_own(struct text *text)
+{
+	for (int level = 2; level <= DEEPEST_CGROUP; level++)
+		rule(text, "meta mark . socket cgroupv2 level %d @own accept", level);
+}
+
+/*
+ * A packet on lo with a session's mark.  TCP is judged where it opens; what follows is not looked at.
+ * A port where nobody listens may be asked: the kernel says no, and nothing is recorded.
+ *
+ * An opening packet may meet the remains of an earlier connection (TIME_WAIT), which no longer tell
+ * whose they were, and be handed on to whoever listens there now.  So it is let pass and noted, and
+ * the answer decides: it must come from the session and be for a socket of the session.
+ */
+static void write_inside(struct text *text)
+{
+	static const char opening[] = "ip%s saddr . tcp sport . ip%s daddr . tcp dport";
+	static const char answering[] = "ip%s daddr . tcp dport . ip%s saddr . tcp sport";
+	static const char *const families[] = { "", "6" };
+
+	say(text, "chain answered {");
+	accept_own(text);
+	rule(text, "goto refuse");
+	say(text, "}\nchain answers {");
+	for (int i = 0; i < 2; i++) {
+		char key[128];
+
+		snprintf(key, sizeof(key), answering, families[i], families[i]);
+		rule(text, "%s @waiting%d delete @waiting%d { %s } goto answered", key, i ? 6 : 4,
+			i ? 6 : 4, key);
+	}
+	say(text, "}\nchain inside {");
+	rule(text, "tcp flags & (syn | ack) == syn | ack jump answers");
+	rule(text, "tcp flags & (syn | ack) != syn accept");
+	accept_own(text);
+	rule(text, "socket wildcard 0 goto deny");
+	rule(text, "socket wildcard 1 goto deny");
+	for (int i = 0; i < 2; i++) {
+		char key[128];
+
+		snprintf(key, sizeof(key), opening, families[i], families[i]);
+		rule(text, "socket transparent 0 add @waiting%d { %s } accept", i ? 6 : 4, key);
+	}
+	rule(text, "socket transparent 0 goto refuse");
+	rule(text, "socket transparent 1 goto refuse");
+	rule(text, "meta l4proto { tcp, udp, icmp, ipv6-icmp } accept");
+	rule(text, "goto deny");
+	say(text, "}");
+}
+
+static void write_input(struct text *text, uid_t first, uid_t last)
+{
+	say(text, "set own { type mark . cgroupsv2; }");
+	say(text, "set waiting4 { typeof ip saddr . tcp sport . ip daddr . tcp dport; size 65535; "
+		  "flags dynamic,timeout; timeout 10s; }");
+	say(text,
+		"set waiting6 { typeof ip6 saddr . tcp sport . ip6 daddr . tcp dport; size 65535; "
+		"flags dynamic,timeout; timeout 10s; }");
+	write_inside(text);
+	say(text, "chain input { type filter hook input priority filter; policy accept;");
+	rule(text, "iif lo meta mark %u-%u goto inside", first, last);
+	rule(text, "iif lo tcp flags & (syn | ack) == syn | ack goto answers");
+	say(text, "}");
+}
+
+char *ac_firewall_rules_dup(uid_t first, uid_t last, bool loopback)
+{
+	ac_autofree char *body = NULL;
+	char *table = NULL;
+	size_t size;
+	struct text text = { .stream = open_memstream(&body, &size) };
+	FILE *whole;
+
+	if (!text.stream)
+		return NULL;
+	write_sets(&text, first, last);
+	write_refusal(&text);
+	write_output(&text, first, last, loopback);
+	if (loopback)
+		write_input(&text, first, last);
+	if (fclose(text.stream) || !(whole = open_memstream(&table, &size)))
+		return NULL;
+	fprintf(whole,
+		"add table inet agentcell\ndelete table inet agentcell\n"
+		"table inet agentcell {\ncomment \"agentcell %d %u-%u %u %u\"\n%s}\n",
+		AC_FIREWALL_VERSION, first, last, loopback, text.rules, body);
+	if (fclose(whole)) {
+		free(table);
+		return NULL;
+	}
+	return table;
+}
