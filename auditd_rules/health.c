@@ -13,6 +13,7 @@
 
 #include "cell.h"
 #include "names.h"
+#include "state.h"
 
 #define ATTEMPTS 3
 #define MARK_MS 1000
@@ -39,6 +40,8 @@ static int set_up(struct ac_guardian *guardian, struct ac_err *err)
 
 	if (!rc)
 		rc = ac_rules_load(&guardian->rules, &guardian->kernel, err);
+	if (!rc)
+		rc = ac_state_save(&guardian->kernel, &guardian->rules, err);
 	if (rc)
 		return rc;
 	fd = ac_kernel_subscribe(err);
@@ -57,8 +60,10 @@ int ac_health_init(struct ac_guardian *guardian, struct ac_err *err)
 {
 	int rc = ac_kernel_open(&guardian->kernel, err);
 
-	if (!rc)
+	if (!rc) {
+		ac_state_load(&guardian->kernel, &guardian->rules);
 		rc = ac_watch_start(guardian->watch, guardian->warden.pulse, err);
+	}
 	if (!rc)
 		rc = set_up(guardian, err);
 	return rc;
@@ -70,6 +75,7 @@ void ac_health_fini(struct ac_guardian *guardian)
 		return;
 	ac_rules_unload(&guardian->rules, &guardian->kernel);
 	ac_kernel_restore(&guardian->kernel);
+	ac_state_clear();
 	ac_kernel_close(&guardian->kernel);
 }
 

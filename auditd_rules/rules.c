@@ -115,7 +115,7 @@ int ac_rules_load(struct ac_rules *rules, struct ac_kernel *kernel, struct ac_er
 				rc == -EPERM ? " (the rules are immutable, -e 2: install the rules "
 					       "file and reboot)"
 					     : "");
-		rule->added = rc > 0;
+		rule->added = rule->added || rc > 0;
 	}
 	if (missing > 0)
 		missing = ac_rules_missing(rules, kernel, err);

@@ -137,8 +137,10 @@ static int add_calls(struct audit_rule_data *rule, char *list)
 	char *save, *name;
 
 	if (!strcmp(list, "all")) {
-		for (unsigned i = 0; i < AUDIT_BITMASK_SIZE - 1; i++)
+		for (unsigned i = 0; i < AUDIT_BITMASK_SIZE; i++)
 			rule->mask[i] = UINT32_MAX;
+		/* The last bits stand for classes of calls; the kernel takes them out again. */
+		rule->mask[AUDIT_BITMASK_SIZE - 1] >>= AUDIT_SYSCALL_CLASSES;
 		return 0;
 	}
 	for (name = strtok_r(list, ",", &save); name; name = strtok_r(NULL, ",", &save)) {

@@ -59,6 +59,12 @@ listener_stop() {
 	listener=
 }
 
+tell_and_stop() {
+	listener_stop
+	[ "$tap_failed" = 0 ] || sed 's/^/# /' /run/listener.log
+}
+trap 'tell_and_stop' EXIT
+
 # One session in the project, with the key's directory as bait; status in $status, words in $said.
 run() { # [option...] -- command...
 	said=$("$session" -p /home/dev/project -b /home/dev/.ssh "$@" 8>&- 2>&1)
