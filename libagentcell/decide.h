@@ -86,9 +86,12 @@ enum ac_decision {
   assigns \nothing;
   ensures \result == AC_DECISION_DENIED || \result == AC_DECISION_ALLOWED ||
     \result == AC_DECISION_EXCLUDED || \result == AC_DECISION_BAIT;
+  // bait exactly below a bait path that no declared path below it takes back
   ensures \result == AC_DECISION_BAIT <==> ac_is_canonical(path) && ac_is_bait(policy, path);
+  // excluded exactly below an excluded path
   ensures \result == AC_DECISION_EXCLUDED <==>
     ac_is_canonical(path) && !ac_is_bait(policy, path) && ac_is_excluded(policy, path);
+  // allowed exactly where something declared allows it and nothing denies it
   ensures \result == AC_DECISION_ALLOWED <==>
     ac_is_canonical(path) && !ac_is_bait(policy, path) && !ac_is_excluded(policy, path) &&
     (((operation == AC_OPERATION_READ || operation == AC_OPERATION_EXECUTE) &&

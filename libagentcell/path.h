@@ -39,6 +39,7 @@
   requires \exists integer n; ac_string(path, n);
   terminates \true;
   assigns \nothing;
+  // true exactly for canonical paths
   ensures \forall integer n; ac_string(path, n) ==> (\result != 0 <==> ac_canonical(path, n));
 */
 bool ac_path_is_canonical(const char *path);
@@ -50,6 +51,7 @@ bool ac_path_is_canonical(const char *path);
   requires \exists integer m; ac_string(path, m);
   terminates \true;
   assigns \nothing;
+  // true exactly for what lies at or below root
   ensures \forall integer n, m; ac_string(root, n) && ac_string(path, m) ==>
     (\result != 0 <==> ac_covers(root, n, path, m));
 */

@@ -5,6 +5,7 @@
 #   run.sh full   larger ones (about a minute, 2 GB)
 set -eu
 . "$(dirname "$0")/common.sh"
+spec/lines.sh
 need spin "$CC"
 objects="$B/libagentcell/lifecycle.o $B/libagentcell/drive.o"
 bad=0

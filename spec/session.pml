@@ -508,8 +508,18 @@ init
 }
 
 /* Liveness, for session 1, under weak fairness. */
-ltl set_up_ends { [] (disk_state[0] <= SWITCH -> <> (disk_state[0] >= RUNNING)) }
-ltl way_out_ends { [] (disk_state[0] >= TERMINATE -> <> (disk_state[0] == ENDED)) }
-ltl escape_ends { [] (escaped[0] -> <> (disk_state[0] == ENDED && processes[0] == 0)) }
-ltl orphan_ends { [] (orphan[0] -> <> (disk_state[0] == ENDED && processes[0] == 0)) }
-ltl blind_agent_dies { [] ((released[0] && !telemetry[0]) -> <> (processes[0] == 0)) }
+ltl set_up_ends { /* no set-up hangs: it leads to running or out */
+	[] (disk_state[0] <= SWITCH -> <> (disk_state[0] >= RUNNING))
+}
+ltl way_out_ends { /* whatever is on its way out ends */
+	[] (disk_state[0] >= TERMINATE -> <> (disk_state[0] == ENDED))
+}
+ltl escape_ends { /* an escape leads to death and to the end */
+	[] (escaped[0] -> <> (disk_state[0] == ENDED && processes[0] == 0))
+}
+ltl orphan_ends { /* the death of sudo's process or of the listener leads to the end */
+	[] (orphan[0] -> <> (disk_state[0] == ENDED && processes[0] == 0))
+}
+ltl blind_agent_dies { /* an agent whose telemetry is lost dies */
+	[] ((released[0] && !telemetry[0]) -> <> (processes[0] == 0))
+}

@@ -39,6 +39,7 @@ static struct world {
 	/* What happened, and what is known of it. */
 	bool unusual; /* one early end of set-up has been tried */
 	bool disturbed; /* any fault, crash or early end */
+	bool orphaned; /* somebody went on from the journal alone */
 	bool escaped; /* the agent did */
 	bool unread; /* ... and its record waits in the queue */
 	bool blind; /* the queue was lost after the escape */
@@ -380,6 +381,7 @@ static int succeed(bool *sudo_lives)
 	bool listener_died = world.listener;
 
 	lose_the_queue();
+	world.orphaned = true;
 	if (world.released && world.processes > 0 && !world.escaped && choose(2)) {
 		say("is not there: the agent escapes unseen");
 		world.escaped = world.blind = true;
@@ -407,8 +409,8 @@ static void check_end(void)
 	must(!world.escaped || end.cause >= (world.released ? AC_CAUSE_LOST : AC_CAUSE_ABORTED),
 		"no escape is recorded as clean");
 	must(!world.escaped || world.noted || world.blind, "an escape is noted if anyone saw it");
-	must(!world.escaped || world.blind || world.disturbed || end.cause == AC_CAUSE_ESCAPE,
-		"an escape is recorded as an escape");
+	must(!world.escaped || world.blind || world.orphaned || end.cause == AC_CAUSE_ESCAPE,
+		"an escape is recorded as an escape unless its record or its witness was lost");
 	must(world.disturbed || world.escaped || end.cause <= AC_CAUSE_WALL_CLOCK,
 		"an undisturbed session ends clean or by the clock");
 }
@@ -445,7 +447,7 @@ static void run(struct explorer_bounds bounds)
 		} else {
 			say("gives up; the listener adopts");
 			sudo_lives = false;
-			world.listener = true;
+			world.listener = world.orphaned = true;
 			life = on_disk();
 			event = AC_EVENT_RESTART;
 		}
