@@ -80,7 +80,18 @@ void _exit(int status)
 		return REAL(name) args; \
 	}
 
-WRAP(ssize_t, write, 1, (int fd, const void *b, size_t n), (fd, b, n))
+/* Pipes and terminals do not fill the disk. */
+ssize_t write(int fd, const void *bytes, size_t length)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fault(1)) {
+		errno = ENOSPC;
+		return -1;
+	}
+	return REAL(write)(fd, bytes, length);
+}
+
 WRAP(ssize_t, pwrite, 1, (int fd, const void *b, size_t n, off_t o), (fd, b, n, o))
 WRAP(ssize_t, pwrite64, 1, (int fd, const void *b, size_t n, off_t o), (fd, b, n, o))
 WRAP(int, ftruncate, 1, (int fd, off_t n), (fd, n))
