@@ -139,6 +139,20 @@ $(B)/audit/%: $(B)/tests/audit/%.o $(B)/libagentcell.a
 	@mkdir -p $(@D)
 	$(CC) $(AC_LDFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(lib_libs)
 
+# Programs of the root tests in tests/backup, and the bound of its bench.
+backup_bin := $(addprefix $(B)/backup/,driver swapper statwalk fault.so)
+$(B)/backup/statwalk: tests/bench/statwalk.c
+$(B)/backup/swapper: tests/backup/swapper.c
+$(B)/backup/statwalk $(B)/backup/swapper:
+	@mkdir -p $(@D)
+	$(CC) $(AC_CFLAGS) $(CFLAGS) -o $@ $<
+$(B)/backup/fault.so: tests/backup/fault.c
+	@mkdir -p $(@D)
+	$(CC) $(AC_CFLAGS) $(CFLAGS) -fvisibility=default -shared -o $@ $< -ldl
+$(B)/backup/driver: $(B)/tests/backup/driver.o $(B)/libagentcell.a
+	@mkdir -p $(@D)
+	$(CC) $(AC_LDFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(lib_libs)
+
 # The plugin's own test loads the built plugin between two scripted sides.
 $(B)/fake/sudoers.so: tests/unit/fake_sudoers.c
 	@mkdir -p $(@D)
@@ -194,8 +208,8 @@ demo check check-fast: deps
 	$(MAKE) $@-now
 check-fast-now: $(check_bin)
 	$(run_tests) unit exhaust explore
-check-now: all $(check_bin) $(cell_bin) $(audit_bin)
-	$(run_tests) unit exhaust explore spec prove cell audit system attack
+check-now: all $(check_bin) $(cell_bin) $(audit_bin) $(backup_bin)
+	$(run_tests) unit exhaust explore spec prove cell audit backup system attack
 demo-now: all
 	AGENTCELL_BUILD='$(abspath $(B))' tests/demo.sh
 asan:
@@ -203,7 +217,7 @@ asan:
 		CFLAGS='-O1 -g' asan-run
 asan-run: $(unit_bin)
 	CK_FORK=no ASAN_OPTIONS=detect_leaks=1 $(run_tests) unit
-bench: all
+bench: all $(backup_bin)
 	AGENTCELL_BUILD='$(abspath $(B))' tests/bench/run
 lint: $(B)/seccomp_filter.h
 	$(file >$(B)/flags,$(filter-out -ftrivial-auto-var-init=zero -Werror,$(AC_CFLAGS)) -DTEST_BUILD='"$(abspath $(B))"')

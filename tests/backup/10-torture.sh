@@ -4,7 +4,7 @@
 # which uses system calls alone, and read by reader.py, which knows the format from its man page.
 . "$(dirname "$0")/lib.sh"
 project=$work/project
-as_user /usr/bin/python3 "$here/torture.py" "$project" "${FILES:-100000}" || exit 1
+as_user /usr/bin/python3 "$here/torture.py" "$project" "$FILES" || exit 1
 tree "$project" >"$base/before"
 
 next_id
