@@ -39,6 +39,11 @@
 
 /* Inside the view: a root-owned 0444 file that tells the launcher what to prove and confine. */
 #define AC_CELL_FILE "/.agentcell"
+/* Inside the view: variables that are in no log, the session's own, 0400.  The plugin hands them to the
+ * PAM module in the PAM environment, with the prefix. */
+#define AC_PRIVATE_FILE "/.agentcell.environment"
+#define AC_PRIVATE_PREFIX "AGENTCELL_PRIVATE_"
+#define AC_PRIVATE_MAX 262144 /* bytes */
 
 #define AC_PATH_MAX 4096 /* bytes, NUL included (Linux PATH_MAX) */
 #define AC_PATHS_MAX 32 /* entries of one list of paths */

@@ -50,9 +50,21 @@ static void put_quoted(FILE *stream, const char *text)
 	}
 }
 
+/* The end of a key; the whole of a short value would be too much. */
+static const char *find_tail(char *const variables[], const char *name, size_t length)
+{
+	for (size_t i = 0; variables && variables[i]; i++) {
+		const char *value = variables[i] + length + 1;
+
+		if (strncmp(variables[i], name, length) == 0 && variables[i][length] == '=' &&
+			strlen(value) > AC_KEY_TAIL)
+			return value + strlen(value) - AC_KEY_TAIL;
+	}
+	return "";
+}
+
 /* {tail:NAME}: how long the word is, 0: none begins here. */
-static size_t take_tail(
-	const char *text, size_t left, const struct ac_settings *tails, const char **value)
+static size_t take_tail(const char *text, size_t left, char *const variables[], const char **value)
 {
 	static const char start[] = "{tail:";
 	size_t begin = strlen(start);
@@ -62,11 +74,7 @@ static size_t take_tail(
 
 	if (!end || length >= AC_NAME_MAX)
 		return 0;
-	*value = "";
-	for (unsigned i = 0; i < tails->count; i++)
-		if (strlen(tails->setting[i].name) == length &&
-			strncmp(tails->setting[i].name, text + begin, length) == 0)
-			*value = tails->setting[i].value;
+	*value = length ? find_tail(variables, text + begin, length) : "";
 	return begin + length + 1;
 }
 
@@ -89,7 +97,7 @@ static size_t take_word(
 }
 
 void ac_placement_expand(FILE *stream, const char *text, size_t length,
-	const struct ac_session_policy *session, const struct ac_settings *tails)
+	const struct ac_session_policy *session, char *const variables[])
 {
 	const char *end = text + length;
 
@@ -99,7 +107,7 @@ void ac_placement_expand(FILE *stream, const char *text, size_t length,
 		size_t taken = take_word(text, left, session, &value);
 
 		if (!taken)
-			taken = take_tail(text, left, tails, &value);
+			taken = take_tail(text, left, variables, &value);
 		if (taken)
 			put_quoted(stream, value);
 		else

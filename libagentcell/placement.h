@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "config.h"
 #include "policy.h"
 
 #define AC_PLACED_FILE_MAX 65536 /* bytes of one file */
@@ -23,11 +22,11 @@ bool ac_placement_is_valid(const struct ac_placement *placement);
 
 /*
  * Writes text with {cwd}, {home}, {user} and {tail:NAME} replaced, each escaped for a string in double
- * quotes (the same in JSON and TOML).  A tail is what tails has under the name of a variable, or
- * nothing.  Any other brace stands for itself.
+ * quotes (the same in JSON and TOML).  A tail is the last AC_KEY_TAIL characters of that one of
+ * variables (NAME=value, ended by NULL), or nothing.  Any other brace stands for itself.
  */
 void ac_placement_expand(FILE *stream, const char *text, size_t length,
-	const struct ac_session_policy *session, const struct ac_settings *tails);
+	const struct ac_session_policy *session, char *const variables[]);
 
 /* Does a path below a home fit the pattern, or lie below what fits it?  '*' stands for one component
  * or a part of it.  Returns the length of what fits, 0: nothing. */

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "util.h"
+#include "variables.h"
 #include "view.h"
 #include "wire.h"
 
@@ -170,37 +171,15 @@ static int set_up(struct ac_provision *provision, struct ac_err *err)
 	return 0;
 }
 
-/* AGENTCELL_TAIL_<NAME>, put there by the plugin. */
-static void take_tails(pam_handle_t *pam, struct ac_settings *tails)
-{
-	static const char prefix[] = "AGENTCELL_TAIL_";
-	char **list = pam_getenvlist(pam);
-
-	for (char **entry = list; entry && *entry; entry++) {
-		struct ac_setting *setting = &tails->setting[tails->count];
-		const char *name = *entry + strlen(prefix), *equals = strchr(*entry, '=');
-
-		if (tails->count < AC_SETTINGS_MAX && equals &&
-			strncmp(*entry, prefix, strlen(prefix)) == 0 &&
-			equals - name < (ptrdiff_t)sizeof setting->name) {
-			snprintf(setting->name, sizeof setting->name, "%.*s", (int)(equals - name),
-				name);
-			snprintf(setting->value, sizeof setting->value, "%s", equals + 1);
-			tails->count++;
-		}
-		free(*entry);
-	}
-	free(list);
-}
-
 /* From here on a failure leaves through the lifecycle. */
 static int enter_and_arm(struct ac_provision *provision, struct ac_err *err)
 {
 	struct ac_session *session = &provision->session;
-	struct ac_settings tails = { .count = 0 };
+	char **variables = ac_variables_take(provision->pam);
+	int result = variables ? ac_view_enter(session->policy, session->addresses, variables, err)
+			       : ac_fail_errno(err, ENOMEM, "no memory for the environment");
 
-	take_tails(provision->pam, &tails);
-	int result = ac_view_enter(session->policy, session->addresses, &tails, err);
+	ac_variables_free(variables);
 
 	if (!result)
 		result = ac_home_open(&provision->home, session->policy, err);

@@ -149,6 +149,8 @@ static int build(struct ac_view *view, struct ac_err *err)
 	if (!result)
 		result = ac_view_synthetic(view, err);
 	if (!result)
+		result = ac_view_variables(view, err);
+	if (!result)
 		result = ac_view_files(view, err);
 	if (!result)
 		result = ac_view_devices(view, err);
@@ -176,11 +178,11 @@ static int go_to_cwd(const struct ac_session_policy *session, struct ac_err *err
 }
 
 int ac_view_enter(const struct ac_session_policy *session, const struct ac_addresses *addresses,
-	const struct ac_settings *tails, struct ac_err *err)
+	char *const variables[], struct ac_err *err)
 {
 	const struct ac_plan *plan = &session->plan;
 	const struct ac_policy *policy = &session->policy;
-	struct ac_view view = { session, addresses, tails, -1, -1, -1, -1 };
+	struct ac_view view = { session, addresses, variables, -1, -1, -1, -1 };
 	mode_t mask = umask(0); /* modes in the view are meant as they are written */
 	int result;
 

@@ -9,13 +9,12 @@
 #ifndef AC_VIEW_H
 #define AC_VIEW_H
 
-#include "config.h"
 #include "firewall.h"
 #include "policy.h"
 
-/* tails: the last characters of keys by the name of their variable (placement.h).
+/* variables: NAME=value, ended by NULL: what the launcher adds to the environment.
  * On failure the caller may already be in the new namespace and must return to the host. */
 int ac_view_enter(const struct ac_session_policy *session, const struct ac_addresses *addresses,
-	const struct ac_settings *tails, struct ac_err *err);
+	char *const variables[], struct ac_err *err);
 
 #endif

@@ -33,10 +33,38 @@ static int load(const struct ac_view *view, const char *source, char **text, siz
 
 	if (!stream)
 		return ac_fail_errno(err, size < 0 ? (int)-size : ENOMEM, "cannot read %s", source);
-	ac_placement_expand(stream, bytes, (size_t)size, view->session, view->tails);
+	ac_placement_expand(stream, bytes, (size_t)size, view->session, view->variables);
 	if (fclose(stream) != 0)
 		return ac_fail_errno(err, ENOMEM, "cannot read %s", source);
 	return 0;
+}
+
+/* The session's own and not root's, since the launcher has no rights but hers; the view's root is
+ * sealed, so it stays what it is. */
+int ac_view_variables(const struct ac_view *view, struct ac_err *err)
+{
+	const struct ac_policy *policy = &view->session->policy;
+	ac_autoclose int fd = -1;
+	size_t total = 0;
+	int result = 0;
+
+	if (!view->variables || !view->variables[0])
+		return 0;
+	fd = openat(view->root_fd, AC_PRIVATE_FILE + 1,
+		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return ac_fail_errno(err, errno, "cannot make %s in the view", AC_PRIVATE_FILE);
+	for (size_t i = 0; !result && view->variables[i]; i++) {
+		size_t length = strlen(view->variables[i]) + 1;
+
+		total += length;
+		result = total > AC_PRIVATE_MAX ? -E2BIG
+						: ac_write_all(fd, view->variables[i], length);
+	}
+	if (!result && (fchmod(fd, 0400) != 0 || fchown(fd, policy->uid, policy->gid) != 0))
+		result = -errno;
+	return result ? ac_fail_errno(err, -result, "cannot write %s in the view", AC_PRIVATE_FILE)
+		      : 0;
 }
 
 int ac_view_files(const struct ac_view *view, struct ac_err *err)

@@ -7,14 +7,13 @@
 #ifndef AC_VIEW_PARTS_H
 #define AC_VIEW_PARTS_H
 
-#include "config.h"
 #include "firewall.h"
 #include "policy.h"
 
 struct ac_view {
 	const struct ac_session_policy *session;
 	const struct ac_addresses *addresses; /* may be NULL */
-	const struct ac_settings *tails; /* of keys, for what a profile places */
+	char *const *variables; /* NAME=value, ended by NULL: keys */
 	int root_fd;
 	int idmap_fd;
 	int hidden_directory_fd, hidden_file_fd; /* what excluded paths are covered with */
@@ -32,6 +31,7 @@ int ac_view_baseline(const struct ac_view *view, struct ac_err *err); /* /usr /o
 int ac_view_synthetic(const struct ac_view *view, struct ac_err *err); /* /etc/passwd ... */
 int ac_view_gitconfig(const struct ac_view *view, struct ac_err *err); /* part of the above */
 int ac_view_devices(const struct ac_view *view, struct ac_err *err); /* /dev /proc /tmp home */
+int ac_view_variables(const struct ac_view *view, struct ac_err *err); /* for the launcher */
 int ac_view_files(const struct ac_view *view, struct ac_err *err); /* the profile's, in /etc */
 int ac_view_home(const struct ac_view *view, struct ac_err *err); /* ... and in the home */
 int ac_view_declared(struct ac_view *view, struct ac_err *err); /* and what covers parts of it */

@@ -150,7 +150,10 @@ static int build_vectors(
 	agent->answer.argv = ac_command_argv_dup(policy, agent->launcher_fd, argv);
 	agent->answer.environment = ac_command_environment_dup(
 		policy, &agent->harness, agent->request->environment);
-	if (!agent->answer.command_info || !agent->answer.argv || !agent->answer.environment)
+	agent->private_environment = ac_command_private_dup(
+		&agent->harness, &agent->keys, agent->request->environment);
+	if (!agent->answer.command_info || !agent->answer.argv || !agent->answer.environment ||
+		!agent->private_environment)
 		return ac_fail(err, ENOMEM,
 			"out of memory (or too many variables) while the command "
 			"was prepared");
@@ -214,7 +217,8 @@ static int prepare(struct ac_agent *agent, char *const sudoers_info[], struct ac
 	if (!result)
 		result = ac_plan_make(&input, agent->session.policy, err);
 	if (!result)
-		result = ac_keys_take(&agent->session.policy->plan, &agent->harness, err);
+		result = ac_keys_take(
+			&agent->session.policy->plan, &agent->harness, &agent->keys, err);
 	if (!result)
 		result = greet_listener(agent, err);
 	if (!result)

@@ -22,6 +22,8 @@ struct ac_agent {
 	struct ac_switch_host host;
 	struct ac_config config;
 	struct ac_harness harness;
+	struct ac_settings keys; /* read from files */
+	char **private_environment; /* for the launcher, and for no log */
 	struct ac_session session;
 	const struct ac_request *request; /* the plugin's */
 	struct ac_switch_answer answer; /* owned; sudo keeps pointers into it */

@@ -27,7 +27,6 @@
 #include <unistd.h>
 
 #include "cgroup.h"
-#include "placement.h"
 #include "util.h"
 
 /* What a forked sudo (pty monitor, command) must not hold: the journal's lock and the connection
@@ -95,23 +94,19 @@ static int tell_module(struct ac_agent *agent)
 	return result;
 }
 
-/* A first-start file may have to name the key that is approved, by its last characters. */
-static int tell_tails(struct ac_agent *agent)
+/* What must not stand in sudo's logs goes to the launcher by way of the view. */
+static int tell_private(struct ac_agent *agent)
 {
-	static const char suffix[] = "_API_KEY";
 	int result = PAM_SUCCESS;
 
-	for (char **entry = agent->answer.environment; entry && *entry; entry++) {
-		const char *equals = strchr(*entry, '=');
-		size_t length = equals ? (size_t)(equals - *entry) : 0;
-		char name[AC_NAME_MAX + 16];
+	for (char **entry = agent->private_environment; result == PAM_SUCCESS && *entry; entry++) {
+		char *text = NULL;
 
-		if (length < strlen(suffix) || length >= AC_NAME_MAX ||
-			strlen(equals + 1) <= AC_KEY_TAIL ||
-			strncmp(equals - strlen(suffix), suffix, strlen(suffix)) != 0)
-			continue;
-		snprintf(name, sizeof name, "AGENTCELL_TAIL_%.*s", (int)length, *entry);
-		result |= put(agent, name, "%s", equals + 1 + strlen(equals + 1) - AC_KEY_TAIL);
+		if (asprintf(&text, AC_PRIVATE_PREFIX "%s", *entry) < 0)
+			return PAM_BUF_ERR;
+		result = pam_putenv(agent->pam, text);
+		explicit_bzero(text, strlen(text));
+		free(text);
 	}
 	return result;
 }
@@ -142,7 +137,7 @@ static int open_pam(struct ac_agent *agent, struct ac_err *err)
 	pam_set_item(agent->pam, PAM_RUSER, policy->plan.user);
 	if (agent->request->tty)
 		pam_set_item(agent->pam, PAM_TTY, agent->request->tty);
-	if (tell_module(agent) != PAM_SUCCESS || tell_tails(agent) != PAM_SUCCESS)
+	if (tell_module(agent) != PAM_SUCCESS || tell_private(agent) != PAM_SUCCESS)
 		return ac_fail_errno(err, ENOMEM, "cannot hand the session to PAM");
 	result = pam_open_session(agent->pam, 0);
 	if (result != PAM_SUCCESS) {

@@ -4,8 +4,8 @@
  *
  * The last program of the suite in a session: sudo has switched to the session's account and is in
  * its view.  It proves that, confines itself, waits until the listener watches, and becomes the
- * harness.  It has no privileges, trusts only the cell file that root put into the view, reads no
- * environment variable and changes none.
+ * harness.  It has no privileges, trusts only what root put into the view, and reads no environment
+ * variable; it adds those that sudo must not log.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -17,6 +17,7 @@
 #include "cell.h"
 #include "launch_barrier.h"
 #include "launch_confine.h"
+#include "launch_environment.h"
 #include "launch_prove.h"
 #include "util.h"
 
@@ -62,11 +63,11 @@ static int prove_and_confine(int *socket, struct ac_cell *cell, struct ac_err *e
 	return code ? code : launch_try_forbidden(cell, err);
 }
 
-static int become(const struct ac_cell *cell, char **argv)
+static int become(const struct ac_cell *cell, char **argv, char **environment)
 {
 	int code;
 
-	execve(cell->command, argv, environ);
+	execve(cell->command, argv, environment);
 	code = errno;
 	if (code == ENOENT)
 		fprintf(stderr,
@@ -82,6 +83,7 @@ int main(int argc, char **argv)
 {
 	struct ac_err err = { 0 };
 	static struct ac_cell cell; /* large */
+	char **environment;
 	int socket = argc >= 4 && !strcmp(argv[2], "--") ? parse_fd(argv[1]) : -1;
 
 	if (socket < 0 || launch_prove_view(&cell, &err) == -ENOENT) {
@@ -97,7 +99,8 @@ int main(int argc, char **argv)
 		ac_fail(&err, EPERM, "the command is not the one of session %s", cell.session_id);
 		return refuse(&err);
 	}
-	if (prove_and_confine(&socket, &cell, &err) || launch_barrier(socket, &cell, &err))
+	if (launch_environment(&cell, environ, &environment, &err) ||
+		prove_and_confine(&socket, &cell, &err) || launch_barrier(socket, &cell, &err))
 		return refuse(&err);
-	return become(&cell, argv + 3);
+	return become(&cell, argv + 3, environment);
 }

@@ -276,6 +276,32 @@ char **ac_command_environment_dup(const struct ac_session_policy *session,
 		add_default(&vector, defaults[i].name, defaults[i].suffix, defaults[i].value);
 	for (size_t i = 0; user_env && user_env[i]; i++)
 		if (is_allowed(&policy->env_allowlist, user_env[i]) &&
+			!is_allowed(&harness->env_allowlist, user_env[i]) &&
+			!has_same(&vector, user_env[i]))
+			add(&vector, "%s", user_env[i]);
+	return finish(&vector);
+}
+
+static bool is_set(const struct ac_settings *settings, const char *entry)
+{
+	size_t length = strcspn(entry, "=");
+
+	for (unsigned i = 0; i < settings->count; i++)
+		if (matches(settings->setting[i].name, entry, length))
+			return true;
+	return false;
+}
+
+char **ac_command_private_dup(
+	const struct ac_harness *harness, const struct ac_settings *keys, char *const user_env[])
+{
+	struct vector vector = { .item = NULL };
+
+	for (unsigned i = 0; i < keys->count; i++)
+		add(&vector, "%s=%s", keys->setting[i].name, keys->setting[i].value);
+	for (size_t i = 0; user_env && user_env[i]; i++)
+		if (is_allowed(&harness->env_allowlist, user_env[i]) &&
+			!is_set(&harness->environment, user_env[i]) &&
 			!has_same(&vector, user_env[i]))
 			add(&vector, "%s", user_env[i]);
 	return finish(&vector);

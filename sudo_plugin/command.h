@@ -23,6 +23,11 @@ char **ac_command_argv_dup(
 char **ac_command_environment_dup(const struct ac_session_policy *session,
 	const struct ac_harness *harness, char *const user_env[]);
 
+/* The rest of the environment: what the profile lets through, and keys from files.  sudo's own logs
+ * show the environment of a command, so these must reach the launcher in another way. */
+char **ac_command_private_dup(
+	const struct ac_harness *harness, const struct ac_settings *keys, char *const user_env[]);
+
 /* A key of sudoers' answer that an agent session cannot honour (NOEXEC, a SELinux role ...), as words
  * for the refusal, or NULL. */
 const char *ac_command_unsupported(char *const sudoers_info[]);

@@ -69,8 +69,8 @@ static int trim(char *value, size_t length, const char *path, struct ac_err *err
 	return 0;
 }
 
-static int take(const struct ac_plan *plan, struct ac_harness *harness,
-	const struct ac_setting *key, struct ac_err *err)
+static int take(const struct ac_plan *plan, const struct ac_setting *key, struct ac_settings *keys,
+	struct ac_err *err)
 {
 	char path[AC_PATH_MAX], value[KEY_MAX + 1];
 	uid_t owner = (uid_t)-1;
@@ -86,16 +86,17 @@ static int take(const struct ac_plan *plan, struct ac_harness *harness,
 	if (!result)
 		result = trim(value, (size_t)length, path, err);
 	if (!result)
-		result = ac_settings_add(&harness->environment, key->name, value, err);
+		result = ac_settings_add(keys, key->name, value, err);
 	explicit_bzero(value, sizeof value);
 	return result ? ac_fail_within(err, "key %s", key->name) : 0;
 }
 
-int ac_keys_take(const struct ac_plan *plan, struct ac_harness *harness, struct ac_err *err)
+int ac_keys_take(const struct ac_plan *plan, const struct ac_harness *harness,
+	struct ac_settings *keys, struct ac_err *err)
 {
 	int result = 0;
 
 	for (unsigned i = 0; !result && i < harness->keys.count; i++)
-		result = take(plan, harness, &harness->keys.setting[i], err);
+		result = take(plan, &harness->keys.setting[i], keys, err);
 	return result;
 }

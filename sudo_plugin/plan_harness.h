@@ -9,8 +9,9 @@
 int ac_plan_harness(
 	const struct ac_plan_input *input, struct ac_session_policy *session, struct ac_err *err);
 
-/* Reads the files of [keys] and adds what they hold to the profile's environment; a missing one adds
- * nothing.  The values go to the launched command and nowhere else: no policy, no log, no terms. */
-int ac_keys_take(const struct ac_plan *plan, struct ac_harness *harness, struct ac_err *err);
+/* Reads the files of [keys]; a missing one adds nothing.  The values go to the launched command and
+ * nowhere else: no policy, no log, no terms. */
+int ac_keys_take(const struct ac_plan *plan, const struct ac_harness *harness,
+	struct ac_settings *keys, struct ac_err *err);
 
 #endif

@@ -49,11 +49,16 @@ cell_run() { # harness directory [AGENTCELL_X=...]
 	cell_harness=$1 cell_directory=$2
 	shift 2
 	# shellcheck disable=SC2046
-	(cd "$cell_directory" && exec timeout 300 setpriv --reuid dev --regid dev --init-groups \
-		env -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/home/dev USER=dev LOGNAME=dev LANG=C.UTF-8 TERM=xterm-256color \
-		$(cell_environment "$cell_harness") \
-		sudo -n -u agentcell-worker "$@" $(cell_command "$cell_harness") 8>&-) \
-		>"/run/$cell_harness.out" 2>"/run/$cell_harness.err" </dev/null
+	(
+		export PATH=/usr/local/bin:/usr/bin:/bin HOME=/home/dev USER=dev LOGNAME=dev LANG=C.UTF-8 LC_ALL=C.UTF-8 \
+			TERM=xterm-256color
+		# By the shell itself: an argument of env(1) could be read by others.
+		for cell_variable in $(cell_environment "$cell_harness"); do
+			export "${cell_variable?}"
+		done
+		cd "$cell_directory" && exec timeout 300 setpriv --reuid dev --regid dev --init-groups \
+			sudo -n -u agentcell-worker "$@" $(cell_command "$cell_harness") 8>&-
+	) >"/run/$cell_harness.out" 2>"/run/$cell_harness.err" </dev/null
 }
 
 # Records of the last session in the log, one JSON object a line.

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "idmap.h"
 #include "../../sudo_plugin/command.h"
 #include "../../sudo_plugin/terms.h"
+#include "idmap.h"
 #include "util.h"
 
 static struct ac_session_policy *session;
@@ -127,6 +127,37 @@ START_TEST(environment_is_an_allowlist)
 }
 END_TEST
 
+/* sudo's logs may show the environment: what a profile lets through is not in it. */
+START_TEST(keys_go_another_way)
+{
+	char *const env[] = { (char[]){ "API_KEY=user's" }, (char[]){ "OTHER_KEY=o" },
+		(char[]){ "SET=user's" }, (char[]){ "LC_ALL=C" }, (char[]){ "LD_PRELOAD=/x" },
+		NULL };
+	static struct ac_settings keys = { 1, { { "API_KEY", "file's" } } };
+	static const char *const names[] = { "API_KEY", "OTHER_KEY", "SET", "LD_PRELOAD" };
+
+	allow("LC_ALL");
+	for (size_t i = 0; i < AC_COUNT(names); i++) {
+		allow(names[i]);
+		strcpy(harness->env_allowlist.name[harness->env_allowlist.count++], names[i]);
+	}
+	strcpy(harness->environment.setting[0].name, "SET");
+	strcpy(harness->environment.setting[0].value, "profile's");
+	harness->environment.count = 1;
+	char **shown = ac_command_environment_dup(session, harness, env);
+	char **private = ac_command_private_dup(harness, &keys, env);
+
+	ck_assert_ptr_null(ac_vector_get(shown, "API_KEY"));
+	ck_assert_ptr_null(ac_vector_get(shown, "OTHER_KEY"));
+	ck_assert_str_eq(ac_vector_get(shown, "SET"), "profile's");
+	ck_assert_str_eq(ac_vector_get(shown, "LC_ALL"), "C");
+	ck_assert_str_eq(private[0], "API_KEY=file's");
+	ck_assert_str_eq(private[1], "OTHER_KEY=o");
+	ck_assert_ptr_null(private[2]);
+	ck_assert_ptr_null(ac_command_private_dup(harness, &(struct ac_settings){ 0 }, NULL)[0]);
+}
+END_TEST
+
 START_TEST(profile_variables_come_before_the_defaults)
 {
 	strcpy(harness->environment.setting[0].name, "PATH");
@@ -222,6 +253,7 @@ int main(void)
 	tcase_add_test(test, info_never_runs_as_root);
 	tcase_add_test(test, argv_is_not_interpreted);
 	tcase_add_test(test, environment_is_an_allowlist);
+	tcase_add_test(test, keys_go_another_way);
 	tcase_add_test(test, profile_variables_come_before_the_defaults);
 	tcase_add_test(test, names_what_sudoers_asks_and_no_agent_can_have);
 	tcase_add_test(test, terms_cannot_be_forged_by_a_name);

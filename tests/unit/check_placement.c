@@ -44,7 +44,8 @@ END_TEST
 static char *expand(const char *text, const char *cwd)
 {
 	static struct ac_session_policy session;
-	static const struct ac_settings tails = { 2, { { "A_KEY", "x\"y" }, { "B", "b" } } };
+	char *const variables[] = { (char[]){ "A_KEY=0123456789abcde\"fghijklmnopqrs" },
+		(char[]){ "B=01234567890123456789" }, NULL };
 	char *result = NULL;
 	size_t size = 0;
 	FILE *stream = open_memstream(&result, &size);
@@ -52,7 +53,7 @@ static char *expand(const char *text, const char *cwd)
 	strcpy(session.plan.cwd, cwd);
 	strcpy(session.plan.user, "dev");
 	strcpy(session.policy.home, "/home/agent");
-	ac_placement_expand(stream, text, strlen(text), &session, &tails);
+	ac_placement_expand(stream, text, strlen(text), &session, variables);
 	fclose(stream);
 	return result;
 }
@@ -69,7 +70,7 @@ START_TEST(test_expand)
 		{ "{cwd}", "/{cwd}", "/{cwd}" }, /* not expanded again */
 		{ "{{cwd}}", "/\303\244", "{/\303\244}" },
 		{ "{home }{}", "/p", "{home }{}" },
-		{ "\"{tail:A_KEY}\"{tail:B}", "/p", "\"x\\\"y\"b" },
+		{ "\"{tail:A_KEY}\"{tail:B}.", "/p", "\"abcde\\\"fghijklmnopqrs\"." },
 		{ "{tail:A_KE}{tail:}{tail:C}.", "/p", "." },
 		{ "{tail:A_KEY", "/p", "{tail:A_KEY" },
 	};
