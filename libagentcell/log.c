@@ -36,6 +36,7 @@ static const struct event {
 	[AC_LOG_END] = { "end", "ended", "none" },
 	[AC_LOG_REFUSED] = { "refused", "aborted", "refused" },
 	[AC_LOG_RESTORE] = { "restore", "ended", "none" },
+	[AC_LOG_CHANGED] = { "changed", "ended", "none" },
 };
 
 const char *ac_log_event_name(unsigned event)

@@ -176,11 +176,11 @@ static int enter_and_arm(struct ac_provision *provision, struct ac_err *err)
 {
 	struct ac_session *session = &provision->session;
 	char **variables = ac_variables_take(provision->pam);
-	int result = variables ? ac_view_enter(session->policy, session->addresses, variables, err)
+	int result = variables ? ac_view_enter(session->policy, session->addresses, variables,
+					 &provision->absent, err)
 			       : ac_fail_errno(err, ENOMEM, "no memory for the environment");
 
 	ac_variables_free(variables);
-
 	if (!result)
 		result = ac_home_open(&provision->home, session->policy, err);
 	if (!result) {
@@ -247,21 +247,23 @@ int ac_provision_open(struct ac_provision *provision, pam_handle_t *pam, struct 
 	return result;
 }
 
-/* The listener is gone: this process takes the lock and ends the session itself. */
-static void end_alone(struct ac_provision *provision)
+/* The listener is gone: this process takes the lock and ends the session itself.  True when it did. */
+static bool end_alone(struct ac_provision *provision)
 {
 	struct ac_session *session = &provision->session;
 	struct ac_journal_record record;
 	struct ac_err err = { 0 };
 
 	if (ac_journal_lock(&session->journal) != 0)
-		return; /* somebody else drives: a restarted listener */
+		return false; /* somebody else drives: a restarted listener */
 	if (ac_journal_last(&session->journal, &record, &err) == 0) {
 		session->life = record.life;
 		session->journal.count = record.count;
 	}
 	ac_drive_event(&session->life, &ac_session_ops, session, AC_EVENT_LOST);
-	if (session->life.state == AC_STATE_ENDED) {
+	bool is_over = session->life.state == AC_STATE_ENDED;
+
+	if (is_over) {
 		ac_session_finish(session, &err);
 		session->journal = (struct ac_journal)AC_JOURNAL_CLOSED;
 	}
@@ -269,6 +271,7 @@ static void end_alone(struct ac_provision *provision)
 		"agentcell: the listener was lost, the session was ended\n"
 		"  restore  agentcell restore %s",
 		session->policy->policy.backup_id);
+	return is_over;
 }
 
 static void show(struct ac_provision *provision, const struct ac_wire *message)
@@ -303,11 +306,16 @@ void ac_provision_close(struct ac_provision *provision, pam_handle_t *pam, int s
 		if (result == 0)
 			show(provision, &message);
 	} while (result == 0 && message.type == AC_WIRE_NOTICE);
-	if (result != 0 || message.type != AC_WIRE_ENDED)
-		end_alone(provision);
-	else
+	bool is_over = result == 0 && message.type == AC_WIRE_ENDED;
+
+	if (is_over)
 		ac_home_bring_out(&provision->home, session->policy, (enum ac_cause)message.value,
 			say, provision);
+	else
+		is_over = end_alone(provision);
+	if (is_over)
+		ac_aftermath(
+			&provision->config, session->policy, &provision->absent, say, provision);
 	provision->is_armed = false;
 }
 

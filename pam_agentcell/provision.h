@@ -8,6 +8,7 @@
 
 #include <security/pam_modules.h>
 
+#include "aftermath.h"
 #include "home.h"
 #include "session.h"
 
@@ -17,6 +18,7 @@ struct ac_provision {
 	struct ac_session session;
 	int mount_namespace_fd, ipc_namespace_fd, cwd_fd;
 	struct ac_home home;
+	struct ac_absent absent;
 	gid_t gids[3]; /* as sudo had set them */
 	mode_t umask;
 	bool is_armed; /* the listener drives */

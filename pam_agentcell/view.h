@@ -9,12 +9,13 @@
 #ifndef AC_VIEW_H
 #define AC_VIEW_H
 
+#include "aftermath.h"
 #include "firewall.h"
 #include "policy.h"
 
 /* variables: NAME=value, ended by NULL: what the launcher adds to the environment.
  * On failure the caller may already be in the new namespace and must return to the host. */
 int ac_view_enter(const struct ac_session_policy *session, const struct ac_addresses *addresses,
-	char *const variables[], struct ac_err *err);
+	char *const variables[], struct ac_absent *absent, struct ac_err *err);
 
 #endif

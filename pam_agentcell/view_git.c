@@ -123,6 +123,23 @@ static int protect_target(const struct ac_view *view, const char *link, struct a
 	return hold(again, path, true, err);
 }
 
+/* Nothing is there that could be mounted over: the end of the session looks again. */
+static int remember(const struct ac_view *view, const char *path, struct ac_err *err)
+{
+	struct ac_absent *absent = view->absent;
+
+	if (strlen(path) >= AC_PATH_MAX)
+		return 0;
+	if (absent->count == AC_ABSENT_MAX)
+		return ac_fail(err, E2BIG,
+			"more than %d git directories lack their config or hooks; set protect_git "
+			"= "
+			"no, or declare less",
+			AC_ABSENT_MAX);
+	strcpy(absent->path[absent->count++], path);
+	return 0;
+}
+
 static int protect_name(
 	const struct ac_view *view, const char *directory, const char *name, struct ac_err *err)
 {
@@ -133,6 +150,8 @@ static int protect_name(
 		return 0;
 	ac_autoclose int fd = ac_view_open(view, path, err);
 
+	if (fd == -ENOENT)
+		return remember(view, path, err);
 	if (fd < 0)
 		return is_absent(fd) ? 0 : fd;
 	if (fstat(fd, &status) != 0)
@@ -145,13 +164,12 @@ static int protect_name(
 	return S_ISDIR(status.st_mode) || S_ISREG(status.st_mode) ? hold(fd, path, true, err) : 0;
 }
 
-static int protect_names(const struct ac_view *view, const char *directory, struct ac_err *err)
+static int protect_names(const struct ac_view *view, const char *directory,
+	const char *const names[], size_t count, struct ac_err *err)
 {
-	static const char *const names[] = { "config", "config.worktree", "hooks", "commondir",
-		"gitdir" };
 	int result = 0;
 
-	for (size_t i = 0; !result && i < AC_COUNT(names); i++)
+	for (size_t i = 0; !result && i < count; i++)
 		result = protect_name(view, directory, names[i], err);
 	return result;
 }
@@ -200,10 +218,11 @@ static int for_each(const struct ac_view *view, const char *base, const char *di
 static int protect_worktree(const struct ac_view *view, const char *base, const char *path,
 	unsigned depth, struct ac_err *err)
 {
+	static const char *const names[] = { "config.worktree", "commondir", "gitdir" };
 	int result = pin(view, base, path, err);
 
 	(void)depth;
-	return result ? result : protect_names(view, path, err);
+	return result ? result : protect_names(view, path, names, AC_COUNT(names), err);
 }
 
 static bool has(const struct ac_view *view, const char *directory, const char *name)
@@ -230,11 +249,12 @@ static int protect_module(const struct ac_view *view, const char *base, const ch
 static int protect_repository(const struct ac_view *view, const char *base, const char *path,
 	unsigned depth, struct ac_err *err)
 {
+	static const char *const names[] = { "config", "config.worktree", "hooks", "commondir" };
 	char below[PATH_SIZE];
 	int result = pin(view, base, path, err);
 
 	if (!result)
-		result = protect_names(view, path, err);
+		result = protect_names(view, path, names, AC_COUNT(names), err);
 	if (!result && snprintf(below, sizeof below, "%s/worktrees", path) < (int)sizeof below)
 		result = for_each(view, base, below, depth, protect_worktree, err);
 	if (!result && snprintf(below, sizeof below, "%s/modules", path) < (int)sizeof below)

@@ -7,6 +7,7 @@
 #ifndef AC_VIEW_PARTS_H
 #define AC_VIEW_PARTS_H
 
+#include "aftermath.h"
 #include "firewall.h"
 #include "policy.h"
 
@@ -14,6 +15,7 @@ struct ac_view {
 	const struct ac_session_policy *session;
 	const struct ac_addresses *addresses; /* may be NULL */
 	char *const *variables; /* NAME=value, ended by NULL: keys */
+	struct ac_absent *absent; /* filled: what git would obey and is not there yet */
 	int root_fd;
 	int idmap_fd;
 	int hidden_directory_fd, hidden_file_fd; /* what excluded paths are covered with */
