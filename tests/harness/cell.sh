@@ -46,9 +46,15 @@ cell_command() { # harness: headless
 
 # Runs it in dev's project directory; output in /run/<harness>.out and .err.
 cell_run() { # harness directory [AGENTCELL_X=...]
-	cell_harness=$1 cell_directory=$2
+	cell_run_harness=$1 cell_run_directory=$2
 	shift 2
 	# shellcheck disable=SC2046
+	cell_run_as "$cell_run_harness" "$cell_run_directory" "$@" $(cell_command "$cell_run_harness")
+}
+
+cell_run_as() { # harness directory [AGENTCELL_X=...] command...
+	cell_harness=$1 cell_directory=$2
+	shift 2
 	(
 		export PATH=/usr/local/bin:/usr/bin:/bin HOME=/home/dev USER=dev LOGNAME=dev LANG=C.UTF-8 LC_ALL=C.UTF-8 \
 			TERM=xterm-256color
@@ -57,7 +63,7 @@ cell_run() { # harness directory [AGENTCELL_X=...]
 			export "${cell_variable?}"
 		done
 		cd "$cell_directory" && exec timeout 300 setpriv --reuid dev --regid dev --init-groups \
-			sudo -n -u agentcell-worker "$@" $(cell_command "$cell_harness") 8>&-
+			sudo -n -u agentcell-worker "$@" 8>&-
 	) >"/run/$cell_harness.out" 2>"/run/$cell_harness.err" </dev/null
 }
 
