@@ -175,6 +175,36 @@ static int start_of(const struct ac_call *call, const struct ac_event *event, co
 	return (int)event->a[call->directory];
 }
 
+/* "x/..": only what x really is says where that goes. */
+static bool goes_back(const char *name)
+{
+	bool plain = false;
+
+	while (*name) {
+		size_t length = strcspn(name, "/");
+		bool up = length == 2 && name[0] == '.' && name[1] == '.';
+
+		if (up && plain)
+			return true;
+		plain = plain || (length && !up && !(length == 1 && name[0] == '.'));
+		name += length + (name[length] == '/');
+	}
+	return false;
+}
+
+/* Leaves the name as it was typed, for whoever walks it: behind the directory, where that fits. */
+static void keep_typed(
+	const struct ac_event *event, const struct ac_event_path *path, struct ac_verdict *verdict)
+{
+	bool absolute = path->name[0] == '/';
+
+	if (!absolute && snprintf(verdict->target, sizeof(verdict->target), "%s/%s", event->cwd,
+				 path->name) < (int)sizeof(verdict->target))
+		return;
+	(void)snprintf(verdict->target, sizeof(verdict->target), "%s", path->name);
+	verdict->relative = !absolute;
+}
+
 /* Makes the typed name absolute as far as the records go; false: it is relative to a descriptor. */
 static bool complete_name(const struct ac_call *call, const struct ac_event *event,
 	const struct ac_event_path *path, struct ac_verdict *verdict)
@@ -187,6 +217,7 @@ static bool complete_name(const struct ac_call *call, const struct ac_event *eve
 		verdict->directory = start;
 		return false;
 	}
+	verdict->directory = AT_FDCWD;
 	if (ac_path_join(verdict->target, sizeof(verdict->target), event->cwd[0] ? event->cwd : "/",
 		    path->name))
 		(void)snprintf(verdict->target, sizeof(verdict->target), "%s", path->name);
@@ -216,9 +247,13 @@ static void judge_name(const struct ac_judge *judge, const struct ac_call *call,
 		return;
 	}
 	ac_judge_path(judge, operation, event->success, verdict->target, verdict);
-	if (verdict->kind != AC_VERDICT_ESCAPE && !event->success &&
-		may_lead_elsewhere(judge, verdict->target))
+	if (event->success)
+		return;
+	if (goes_back(path->name) || (verdict->kind != AC_VERDICT_ESCAPE &&
+					     may_lead_elsewhere(judge, verdict->target))) {
 		verdict->kind = AC_VERDICT_RESOLVE;
+		keep_typed(event, path, verdict);
+	}
 }
 
 /*

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Where a name leads: component by component, below the root of the process that used it, without
- * ever following a link of the kernel's own: each symlink is read as text and walked again.
+ * Where a name leads: component by component on descriptors, from where the process itself would
+ * start, as the kernel would go.  O_PATH only: nothing is opened for reading, no device is touched.
  *
- * The cell is frozen meanwhile, so nothing moves.  Nothing is opened for reading: O_PATH only.  What
- * does not exist is taken as it is typed.
+ * The cell is frozen meanwhile, so nothing moves.  Symlinks are read as text and walked again; links
+ * of /proc are followed by the kernel, which alone knows where they lead, except /proc/self, which
+ * must be theirs and not ours.  The name of what is found is the kernel's own, as the cell sees it.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "cell.h"
@@ -20,143 +21,185 @@
 #include "util.h"
 
 #define LINKS_MAX 40
+#define STEPS_MAX 4096
 
 struct walk {
-	int root_fd;
 	pid_t pid;
 	bool follow; /* the last component, too */
-	unsigned links;
-	char done[AC_PATH_MAX]; /* canonical so far */
+	unsigned links, steps;
+	int fd; /* where we are */
 	char rest[AC_PATH_MAX]; /* still to go */
 };
 
-static int look(const struct walk *walk, const char *path)
+static int open_of(pid_t pid, const char *what)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
+	char name[64];
 
-	return (int)syscall(
-		SYS_openat2, walk->root_fd, path[1] ? path + 1 : ".", &how, sizeof(how));
+	(void)snprintf(name, sizeof(name), "/proc/%d/%s", (int)pid, what);
+	return open(name, O_PATH | O_CLOEXEC);
 }
 
-/* /proc/self is ours when we look at it; it must be theirs. */
-static void mend_self(struct walk *walk, const char *self)
+static int move_to(struct walk *walk, int fd)
 {
-	char mended[AC_PATH_MAX];
-	size_t length = strlen(self);
-
-	if (strncmp(walk->done, self, length) || (walk->done[length] && walk->done[length] != '/'))
-		return;
-	if (snprintf(mended, sizeof(mended), "/proc/%d%s", (int)walk->pid, walk->done + length) <
-		(int)sizeof(mended))
-		memcpy(walk->done, mended, sizeof(mended));
-}
-
-/* Puts the link's text before what is left to walk. */
-static int insert_link(struct walk *walk, const char *link)
-{
-	char joined[AC_PATH_MAX];
-	char *slash;
-
-	if (++walk->links > LINKS_MAX)
-		return -ELOOP;
-	if (snprintf(joined, sizeof(joined), "%s%s%s", link, *walk->rest ? "/" : "", walk->rest) >=
-		(int)sizeof(joined))
-		return -ENAMETOOLONG;
-	memcpy(walk->rest, joined, sizeof(joined));
-	slash = strrchr(walk->done, '/');
-	if (*link == '/' || !slash || slash == walk->done)
-		strcpy(walk->done, "/");
-	else
-		*slash = 0;
+	if (fd < 0)
+		return -errno;
+	close(walk->fd);
+	walk->fd = fd;
 	return 0;
 }
 
-/* One component is on walk->done; if it is a symlink, it gives way to its text. */
-static int follow_link(struct walk *walk)
+static bool is_proc(int fd)
 {
-	char link[AC_PATH_MAX];
-	ac_autoclose int fd = look(walk, walk->done);
-	struct stat st;
-	ssize_t length;
+	struct statfs fs;
 
-	if (fd < 0 || fstat(fd, &st) || !S_ISLNK(st.st_mode))
-		return 0;
-	if (!walk->follow && !*walk->rest)
-		return 0;
-	length = readlinkat(fd, "", link, sizeof(link) - 1);
-	if (length <= 0)
-		return 0;
-	link[length] = 0;
-	/* "socket:[123]", "pipe:[45]", "/memfd:x (deleted)": no names of files. */
-	if (link[0] != '/' && strstr(link, ":["))
-		return 0;
-	return insert_link(walk, link);
+	return !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-static int step(struct walk *walk)
+/* ".." of the cell's root is the root. */
+static int go_up(struct walk *walk)
 {
-	char component[256], joined[AC_PATH_MAX];
+	ac_autoclose int root = open_of(walk->pid, "root");
+	struct stat here, top;
+
+	if (root < 0 || fstat(root, &top) || fstat(walk->fd, &here))
+		return -errno;
+	if (here.st_dev == top.st_dev && here.st_ino == top.st_ino)
+		return 0;
+	return move_to(walk, openat(walk->fd, "..", O_PATH | O_CLOEXEC));
+}
+
+/* Puts the link's text before what is left to walk. */
+static int insert(struct walk *walk, const char *text)
+{
+	char joined[AC_PATH_MAX];
+
+	if (++walk->links > LINKS_MAX)
+		return -ELOOP;
+	if (snprintf(joined, sizeof(joined), "%s%s%s", text, *walk->rest ? "/" : "", walk->rest) >=
+		(int)sizeof(joined))
+		return -ENAMETOOLONG;
+	memcpy(walk->rest, joined, sizeof(joined));
+	return *text == '/' ? move_to(walk, open_of(walk->pid, "root")) : 0;
+}
+
+static int enter_proc(struct walk *walk, const char *component)
+{
+	char name[64];
+
+	if (!strcmp(component, "self"))
+		(void)snprintf(name, sizeof(name), "%d", (int)walk->pid);
+	else if (!strcmp(component, "thread-self"))
+		(void)snprintf(name, sizeof(name), "%d/task/%d", (int)walk->pid, (int)walk->pid);
+	else
+		return move_to(walk, openat(walk->fd, component, O_PATH | O_CLOEXEC));
+	return insert(walk, name);
+}
+
+/* The component is a symlink: text to walk, or the kernel's own link. */
+static int follow_link(struct walk *walk, int link_fd, const char *component)
+{
+	char text[AC_PATH_MAX];
+	ssize_t length;
+
+	if (is_proc(link_fd))
+		return enter_proc(walk, component);
+	length = readlinkat(link_fd, "", text, sizeof(text) - 1);
+	if (length <= 0)
+		return length ? -errno : -ENOENT;
+	text[length] = 0;
+	return insert(walk, text);
+}
+
+static int enter(struct walk *walk, const char *component)
+{
+	ac_autoclose int fd = openat(walk->fd, component, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	if (S_ISLNK(st.st_mode) && (walk->follow || *walk->rest))
+		return follow_link(walk, fd, component);
+	return move_to(walk, ac_take_fd(&fd));
+}
+
+/* Takes the next component off the rest. */
+static int next(struct walk *walk, char component[256])
+{
 	size_t length = strcspn(walk->rest, "/");
 	char *rest = walk->rest + length;
 
-	if (length >= sizeof(component))
+	if (length >= 256)
 		return -ENAMETOOLONG;
 	memcpy(component, walk->rest, length);
 	component[length] = 0;
 	rest += strspn(rest, "/");
 	memmove(walk->rest, rest, strlen(rest) + 1);
-	if (!length)
-		return 0;
-	if (ac_path_join(joined, sizeof(joined), walk->done, component))
-		return -ENAMETOOLONG;
-	memcpy(walk->done, joined, sizeof(joined));
-	mend_self(walk, "/proc/self");
-	mend_self(walk, "/proc/thread-self");
-	return follow_link(walk);
+	return 0;
 }
 
-/* Where a relative name starts: the process's directory, or one of its descriptors. */
-static int start_at(const struct ac_report *report, struct walk *walk)
+static int name_of(int fd, char name[AC_PATH_MAX])
 {
-	char name[64];
+	char link[64];
 	ssize_t length;
 
-	strcpy(walk->done, "/");
-	if (!report->relative || report->target[0] == '/')
-		return 0;
-	if (report->directory == AT_FDCWD)
-		(void)snprintf(name, sizeof(name), "/proc/%d/cwd", (int)report->pid);
-	else
-		(void)snprintf(
-			name, sizeof(name), "/proc/%d/fd/%d", (int)report->pid, report->directory);
-	length = readlink(name, walk->done, sizeof(walk->done) - 1);
-	if (length <= 0 || walk->done[0] != '/')
-		return -ENOENT;
-	walk->done[length] = 0;
-	return ac_path_is_canonical(walk->done) ? 0 : -ENOENT;
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, name, AC_PATH_MAX - 1);
+	if (length <= 0)
+		return length ? -errno : -ENOENT;
+	name[length] = 0;
+	return name[0] == '/' && length < AC_PATH_MAX - 1 ? 0 : -ENAMETOOLONG;
+}
+
+/* What is not there (any more) lies where its name says, below what is. */
+static int name_missing(struct walk *walk, const char *component, char path[AC_PATH_MAX])
+{
+	char base[AC_PATH_MAX], rest[AC_PATH_MAX + 256];
+	int rc = name_of(walk->fd, base);
+
+	(void)snprintf(rest, sizeof(rest), "%s/%s", component, walk->rest);
+	return rc ? rc : ac_path_join(path, AC_PATH_MAX, base, rest);
+}
+
+static int start(const struct ac_report *report, struct walk *walk)
+{
+	char what[32] = "root";
+
+	(void)snprintf(
+		walk->rest, sizeof(walk->rest), "%s", report->target + strspn(report->target, "/"));
+	if (report->relative && report->target[0] != '/' && report->directory == AT_FDCWD)
+		(void)strcpy(what, "cwd");
+	else if (report->relative && report->target[0] != '/')
+		(void)snprintf(what, sizeof(what), "fd/%d", report->directory);
+	walk->fd = open_of(report->pid, what);
+	return walk->fd < 0 ? -errno : 0;
+}
+
+static int walk_on(struct walk *walk, char path[AC_PATH_MAX])
+{
+	char component[256];
+	int rc = 0;
+
+	while (!rc && *walk->rest) {
+		if (++walk->steps > STEPS_MAX)
+			return -ELOOP;
+		rc = next(walk, component);
+		if (rc || !*component || !strcmp(component, "."))
+			continue;
+		rc = strcmp(component, "..") ? enter(walk, component) : go_up(walk);
+		if (rc == -ENOENT || rc == -ENOTDIR || rc == -EACCES)
+			return name_missing(walk, component, path);
+	}
+	return rc ? rc : name_of(walk->fd, path);
 }
 
 int ac_lead(const struct ac_report *report, char path[AC_PATH_MAX])
 {
-	char name[64];
-	ac_autoclose int root_fd = -1;
-	struct walk walk = { .pid = report->pid, .follow = report->follow };
-	int rc = start_at(report, &walk);
+	struct walk walk = { .pid = report->pid, .follow = report->follow, .fd = -1 };
+	int rc = start(report, &walk);
 
-	if (rc)
-		return rc;
-	(void)snprintf(name, sizeof(name), "/proc/%d/root", (int)report->pid);
-	root_fd = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd < 0)
-		return -errno;
-	walk.root_fd = root_fd;
-	(void)snprintf(walk.rest, sizeof(walk.rest), "%s", report->target);
-	while (!rc && *walk.rest)
-		rc = step(&walk);
 	if (!rc)
-		memcpy(path, walk.done, sizeof(walk.done));
+		rc = walk_on(&walk, path);
+	if (walk.fd >= 0)
+		close(walk.fd);
 	return rc;
 }

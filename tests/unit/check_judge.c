@@ -279,6 +279,18 @@ START_TEST(opens)
 	finish();
 	ck_assert_int_eq(verdict.kind, AC_VERDICT_RESOLVE);
 
+	/* "..", behind what may be a symlink, leads where the symlink says. */
+	start(SYS_openat, -EACCES);
+	add_name("/proc/self/cwd/../x", 0);
+	finish();
+	ck_assert_int_eq(verdict.kind, AC_VERDICT_RESOLVE);
+	ck_assert_str_eq(verdict.target, "/proc/self/cwd/../x");
+	start(SYS_openat, -EACCES);
+	add_name("sub/../../../.ssh/x", 0);
+	finish();
+	ck_assert_int_eq(verdict.kind, AC_VERDICT_RESOLVE);
+	ck_assert_str_eq(verdict.target, "/home/dev/src/app/sub/../../../.ssh/x");
+
 	start(SYS_openat, -EROFS);
 	event.a[2] = O_RDWR;
 	add_name("/usr/lib/python3/x", 0);
