@@ -38,7 +38,7 @@ static bool breaks_runs(void)
 	static const struct explorer_bounds bounds[] = { { 1, 1 }, { 2, 1 }, { 4, 0 } };
 
 	for (unsigned i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++)
-		if (explorer_run(bounds[i], 0).broken)
+		if (explorer_run(bounds[i]).broken)
 			return true;
 	return false;
 }

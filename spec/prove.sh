@@ -12,11 +12,13 @@ export WHY3CONFIG
 why3 config detect >"$work/why3.log" 2>&1
 bad=0
 
-# prove <file> <functions> [source]: the source is the shipped file unless broken.sh says otherwise.
+# prove <file> <functions>
 prove() {
 	log=$work/prove-$(basename "$1" .c).log
-	frama-c -wp -wp-rte -wp-prover z3,cvc4 -wp-timeout 60 -wp-par 2 -wp-fct "$2" $smoke \
-		-cpp-extra-args="-Ilibagentcell -D_GNU_SOURCE" "${3:-$1}" >"$log" 2>&1 || {
+	frama-c -wp -wp-rte -wp-prover z3,cvc4 -wp-timeout 60 -wp-par 2 -wp-fct "$2" \
+		-wp-smoke-tests -wp-smoke-timeout 1 \
+		-cpp-extra-args="-Ilibagentcell -D_GNU_SOURCE" "$1" >"$log" 2>&1 || {
+		echo "not ok - prove: $1: frama-c failed"
 		tail -5 "$log"
 		bad=1
 		return
@@ -25,15 +27,14 @@ prove() {
 	smokes=$(grep -c '^\[wp\] \[Passed\] Smoke-test' "$log" || true)
 	found="$1: $goals goals, $smokes of them smoke tests"
 	if grep -qxF "$found" spec/proved; then
-		echo "prove: $found"
+		echo "ok - prove: $found"
 	else
-		echo "prove: BROKEN: $found; spec/proved says $(grep "^$1:" spec/proved || echo nothing)"
+		echo "not ok - prove: $found; spec/proved says $(grep "^$1:" spec/proved || echo nothing)"
 		grep -E '\[(Failed|Unknown|Timeout|Doomed)\]|Missing|Doomed' "$log" || true
 		bad=1
 	fi
 }
 
-smoke=-wp-smoke-tests
 prove libagentcell/path.c is_special,ac_path_is_canonical,ac_path_covers
 prove libagentcell/decide.c greater,covering,longest,ac_policy_decide
 exit $bad

@@ -25,7 +25,7 @@ static void print_life(struct ac_life life)
 
 static void fail(struct ac_life life, const char *broken)
 {
-	printf("exhaust: BROKEN: %s\n  life ", broken);
+	printf("not ok - exhaust: %s\n  life ", broken);
 	print_life(life);
 }
 
@@ -54,7 +54,7 @@ static unsigned index_of(struct ac_life life)
 	for (unsigned i = 0; i < life_count; i++)
 		if (ac_life_is_same(lives[i], life))
 			return i;
-	printf("exhaust: BROKEN: the driver holds what is no life\n");
+	printf("not ok - exhaust: the driver holds what is no life\n");
 	exit(1);
 }
 
@@ -136,8 +136,8 @@ static void check_all_conformance(void)
 	}
 	for (unsigned i = 0; i < life_count; i++)
 		conforming += check_conformance(i);
-	printf("exhaust: %u of %u pairs of lives conform, as the driver writes them\n", conforming,
-		life_count * life_count);
+	printf("ok - exhaust: %u of %u pairs of lives conform, as the driver writes them\n",
+		conforming, life_count * life_count);
 }
 
 static void check_table(void)
@@ -161,7 +161,7 @@ static void check_table(void)
 			check_step(life, none[i]);
 		inputs += AC_EVENT_COUNT + sizeof(none) / sizeof(none[0]);
 	}
-	printf("exhaust: %lu inputs of the table, every claim holds\n", inputs);
+	printf("ok - exhaust: %lu inputs of the table, every claim holds\n", inputs);
 }
 
 int main(void)

@@ -11,13 +11,14 @@
 static int explore(unsigned long faults, unsigned long crashes)
 {
 	struct explorer_bounds bounds = { (unsigned)faults, (unsigned)crashes };
-	struct explorer_result result = explorer_run(bounds, 1);
+	struct explorer_result result = explorer_run(bounds);
 
 	if (result.broken) {
-		printf("explore: BROKEN in run %lu: %s\n", result.runs, result.broken);
+		printf("not ok - explore: run %lu: %s\n", result.runs, result.broken);
+		explorer_tell(bounds);
 		return 1;
 	}
-	printf("explore: %lu faults, %lu crashes: %lu runs, %lu acts and writes, every claim "
+	printf("ok - explore: %lu faults, %lu crashes: %lu runs, %lu acts and writes, every claim "
 	       "holds\n",
 		faults, crashes, result.runs, result.steps);
 	return 0;

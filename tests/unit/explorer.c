@@ -455,24 +455,25 @@ static void run(struct explorer_bounds bounds)
 	check_end();
 }
 
-struct explorer_result explorer_run(struct explorer_bounds bounds, int tell)
+struct explorer_result explorer_run(struct explorer_bounds bounds)
 {
 	memset(&result, 0, sizeof(result));
 	memset(&choices, 0, sizeof(choices));
 	telling = false;
-	if (setjmp(verdict)) {
-		if (tell && !telling) {
-			telling = true;
-			choices.at = 0;
-			result.broken = NULL;
-			run(bounds);
-		}
+	if (setjmp(verdict))
 		return result;
-	}
 	do {
 		choices.at = 0;
 		result.runs++;
 		run(bounds);
 	} while (next_run());
 	return result;
+}
+
+void explorer_tell(struct explorer_bounds bounds)
+{
+	telling = true;
+	choices.at = 0;
+	if (!setjmp(verdict))
+		run(bounds);
 }

@@ -18,7 +18,10 @@ struct explorer_result {
 	const char *broken; /* the claim that broke, or NULL */
 };
 
-/* With tell, a broken claim's run is run again and told in words on standard output. */
-struct explorer_result explorer_run(struct explorer_bounds bounds, int tell);
+/* Stops at the first broken claim. */
+struct explorer_result explorer_run(struct explorer_bounds bounds);
+
+/* Tells the run that broke it, in words, on standard output. */
+void explorer_tell(struct explorer_bounds bounds);
 
 #endif
