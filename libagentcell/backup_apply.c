@@ -187,18 +187,17 @@ static int run_queue(struct ac_restorer *restorers)
 	pthread_t threads[THREADS_MAX];
 
 	for (; started < wanted; started++) {
-		restorers[started].restore = restore;
-		if (ac_chunk_reader_init(&restorers[started].reader, &restore->shelf, NULL))
+		if (ac_restorer_init(&restorers[started], restore, NULL))
 			break;
 		if (pthread_create(&threads[started], NULL, work, &restorers[started])) {
-			ac_chunk_reader_fini(&restorers[started].reader);
+			ac_restorer_fini(&restorers[started]);
 			break;
 		}
 	}
 	work(&restorers[0]);
 	for (unsigned i = 1; i < started; i++) {
 		pthread_join(threads[i], NULL);
-		ac_chunk_reader_fini(&restorers[i].reader);
+		ac_restorer_fini(&restorers[i]);
 	}
 	return atomic_load(&restore->stop) ? -restore->err.code : 0;
 }
@@ -230,9 +229,9 @@ static int finish_directories(struct ac_restore *restore)
 
 int ac_restore_apply(struct ac_restore *restore)
 {
-	struct ac_restorer restorers[THREADS_MAX] = { { .restore = restore } };
+	struct ac_restorer restorers[THREADS_MAX];
 	struct ac_err err;
-	int result = ac_chunk_reader_init(&restorers[0].reader, &restore->shelf, &restore->err);
+	int result = ac_restorer_init(&restorers[0], restore, &restore->err);
 
 	if (result)
 		return result;
@@ -253,7 +252,7 @@ int ac_restore_apply(struct ac_restore *restore)
 	/* Also after a failure: what was opened up for writing gets its mode back. */
 	int last = finish_directories(restore);
 
-	ac_chunk_reader_fini(&restorers[0].reader);
+	ac_restorer_fini(&restorers[0]);
 	free(restore->queue);
 	return result ? result : last;
 }

@@ -16,15 +16,23 @@
 
 #include "util.h"
 
-int ac_restore_name(char name[sizeof AC_RESTORE_PREFIX + 16], struct ac_err *err)
+int ac_restorer_init(struct ac_restorer *restorer, struct ac_restore *restore, struct ac_err *err)
 {
-	uint64_t random;
-	int result = ac_store_random(&random, sizeof random, err);
+	int result = ac_store_random(&restorer->names, sizeof restorer->names, err);
 
-	if (!result)
-		snprintf(name, sizeof AC_RESTORE_PREFIX + 16, AC_RESTORE_PREFIX "%016llx",
-			(unsigned long long)random);
-	return result;
+	restorer->restore = restore;
+	return result ? result : ac_chunk_reader_init(&restorer->reader, &restore->shelf, err);
+}
+
+void ac_restorer_fini(struct ac_restorer *restorer)
+{
+	ac_chunk_reader_fini(&restorer->reader);
+}
+
+void ac_restore_name(struct ac_restorer *restorer, char name[sizeof AC_RESTORE_PREFIX + 16])
+{
+	snprintf(name, sizeof AC_RESTORE_PREFIX + 16, AC_RESTORE_PREFIX "%016llx",
+		(unsigned long long)restorer->names++);
 }
 
 /* The ctime of a file with several names moves when one of them goes: ours may have gone. */
@@ -123,10 +131,9 @@ static int write_content(
 static int put_file(struct ac_restorer *restorer, const struct ac_spot *spot,
 	const struct ac_entry *want, const char *temporary, struct ac_err *err)
 {
-	mode_t mode = (want->mode & 0777) | S_IWUSR;
 	ac_autoclose int fd = openat(spot->fd, temporary,
-		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode & 0700);
-	bool inherits = fgetxattr(spot->fd, "system.posix_acl_default", NULL, 0) > 0;
+		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, want->mode & 0777);
+	bool inherits = !spot->directory || restorer->restore->tree.inherits[spot->directory];
 
 	if (fd < 0)
 		return ac_fail_errno(err, errno, "make a file beside it");
@@ -187,7 +194,8 @@ static int take_place(const struct ac_spot *spot, const struct ac_task *task, co
 {
 	bool is_gone = task->have && task->have->type == AC_ENTRY_DIRECTORY;
 	const struct ac_entry *have = is_gone ? NULL : task->have;
-	int result = ac_restore_check(spot, have, err);
+	/* Where nothing may be, the rename itself sees to it. */
+	int result = have ? ac_restore_check(spot, have, err) : 0;
 
 	if (result)
 		return result;
@@ -200,10 +208,9 @@ static int put_at(struct ac_restorer *restorer, const struct ac_spot *spot,
 	const struct ac_task *task, struct ac_err *err)
 {
 	char temporary[sizeof AC_RESTORE_PREFIX + 16];
-	int result = ac_restore_name(temporary, err);
+	int result;
 
-	if (result)
-		return result;
+	ac_restore_name(restorer, temporary);
 	if (task->want->type == AC_ENTRY_REGULAR)
 		result = put_file(restorer, spot, task->want, temporary, err);
 	else if (task->want->type == AC_ENTRY_SYMLINK)

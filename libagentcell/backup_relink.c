@@ -99,7 +99,7 @@ static bool needs_put(const struct member *member)
 	return member->task && (member->task->change & AC_CHANGE_PUT);
 }
 
-static int link_beside(struct ac_restore *restore, const struct ac_spot *spot, int leader,
+static int link_beside(struct ac_restorer *restorer, const struct ac_spot *spot, int leader,
 	const struct member *member, struct ac_err *err)
 {
 	char temporary[sizeof AC_RESTORE_PREFIX + 16], path[64];
@@ -114,10 +114,9 @@ static int link_beside(struct ac_restore *restore, const struct ac_spot *spot, i
 	int result = ac_restore_check(
 		spot, have && have->type != AC_ENTRY_DIRECTORY ? have : NULL, err);
 
-	if (!result)
-		result = ac_restore_name(temporary, err);
 	if (result)
 		return result;
+	ac_restore_name(restorer, temporary);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", leader);
 	if (linkat(AT_FDCWD, path, spot->fd, temporary, AT_SYMLINK_FOLLOW) < 0)
 		return ac_fail_errno(err, errno, "link");
@@ -126,13 +125,14 @@ static int link_beside(struct ac_restore *restore, const struct ac_spot *spot, i
 		unlinkat(spot->fd, temporary, 0);
 		return result;
 	}
-	restore->outcome->linked++;
+	restorer->restore->outcome->linked++;
 	return 0;
 }
 
-static int link_member(struct ac_restore *restore, const struct member *leader,
+static int link_member(struct ac_restorer *restorer, const struct member *leader,
 	const struct member *member, struct ac_err *err)
 {
+	struct ac_restore *restore = restorer->restore;
 	struct ac_spot from, to;
 	int result = ac_tree_go(&restore->tree, leader->directory, leader->entry, &from);
 
@@ -146,7 +146,7 @@ static int link_member(struct ac_restore *restore, const struct member *leader,
 	result = ac_tree_go(&restore->tree, member->directory, member->entry, &to);
 	if (result)
 		return ac_fail_errno(err, -result, "open the directory");
-	result = link_beside(restore, &to, handle, member, err);
+	result = link_beside(restorer, &to, handle, member, err);
 	ac_tree_leave(&restore->tree, &to);
 	return result;
 }
@@ -165,7 +165,7 @@ static int restore_group(
 		if (!needs_put(&group[i]) || !group[i].task->is_selected)
 			continue;
 		if (leader) {
-			result = link_member(restore, leader, &group[i], err);
+			result = link_member(restorer, leader, &group[i], err);
 			continue;
 		}
 		result = ac_restore_put(restorer, group[i].task, err);

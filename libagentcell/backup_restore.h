@@ -49,6 +49,7 @@ struct ac_restore {
 struct ac_restorer {
 	struct ac_restore *restore;
 	struct ac_chunk_reader reader;
+	uint64_t names; /* random once, then counted up: fresh temporary names */
 };
 
 /* Each returns 0 or -errno with *err filled; -EAGAIN: it is not what the present manifest says. */
@@ -71,7 +72,10 @@ int ac_restore_check(const struct ac_spot *spot, const struct ac_entry *have, st
 /* A thing that only root can give back: counted and named. */
 void ac_restore_note(struct ac_restore *restore, const char *name);
 
-/* Fresh temporary name. */
-int ac_restore_name(char name[sizeof AC_RESTORE_PREFIX + 16], struct ac_err *err);
+/* A fresh temporary name. */
+void ac_restore_name(struct ac_restorer *restorer, char name[sizeof AC_RESTORE_PREFIX + 16]);
+int ac_restorer_init(
+	struct ac_restorer *restorer, struct ac_restore *restore, struct ac_err *err);
+void ac_restorer_fini(struct ac_restorer *restorer);
 
 #endif

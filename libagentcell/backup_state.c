@@ -42,8 +42,7 @@ int ac_store_state_set(int store_fd, const char *id, const char *text, struct ac
 	snprintf(name, sizeof name, "%s" AC_STORE_STATE, id);
 	int result = ac_write_all(fd, text, strlen(text));
 
-	if (!result && fdatasync(fd) < 0)
-		result = -errno;
+	/* Not synced: after a power loss no session lives, and an emptied state is one that is kept. */
 	if (!result && renameat(store_fd, temporary, store_fd, name) < 0)
 		result = -errno;
 	if (!result)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "util.h"
@@ -20,11 +21,13 @@ int ac_tree_init(struct ac_tree *tree, const struct ac_manifest *manifest, struc
 	tree->root_count = manifest->directories[0].count;
 	tree->nodes = calloc(manifest->directory_count, sizeof tree->nodes[0]);
 	tree->touched = calloc(manifest->directory_count, sizeof tree->touched[0]);
+	tree->prepared = calloc(manifest->directory_count, sizeof tree->prepared[0]);
+	tree->inherits = calloc(manifest->directory_count, sizeof tree->inherits[0]);
 	tree->roots = calloc(tree->root_count + 1u, sizeof tree->roots[0]);
 	ac_node_cache_init(&tree->cache);
 	pthread_mutex_init(&tree->lock, NULL);
 	tree->cache.is_writing = true;
-	if (tree->nodes && tree->touched && tree->roots)
+	if (tree->nodes && tree->touched && tree->prepared && tree->inherits && tree->roots)
 		return 0;
 	ac_tree_fini(tree);
 	return ac_fail_errno(err, ENOMEM, "prepare the restore");
@@ -37,6 +40,8 @@ void ac_tree_fini(struct ac_tree *tree)
 			ac_node_release(&tree->cache, tree->nodes[i - 1]);
 	free(tree->nodes);
 	free(tree->touched);
+	free(tree->inherits);
+	free(tree->prepared);
 	free(tree->roots);
 	ac_node_cache_fini(&tree->cache);
 	pthread_mutex_destroy(&tree->lock);
@@ -171,9 +176,14 @@ static int make_writable(struct ac_tree *tree, uint32_t directory, int fd)
 	int result = 0;
 
 	pthread_mutex_lock(&tree->lock);
-	if (!tree->touched[directory] && !fstat(fd, &st) && st.st_uid == geteuid() &&
-		(st.st_mode & S_IRWXU) != S_IRWXU && fchmod(fd, (st.st_mode & 07777) | S_IRWXU) < 0)
-		result = -errno;
+	if (!tree->prepared[directory]) {
+		if (!fstat(fd, &st) && st.st_uid == geteuid() &&
+			(st.st_mode & S_IRWXU) != S_IRWXU &&
+			fchmod(fd, (st.st_mode & 07777) | S_IRWXU) < 0)
+			result = -errno;
+		tree->inherits[directory] = fgetxattr(fd, "system.posix_acl_default", NULL, 0) > 0;
+		tree->prepared[directory] = !result;
+	}
 	tree->touched[directory] = true;
 	pthread_mutex_unlock(&tree->lock);
 	return result;

@@ -20,6 +20,8 @@ struct ac_tree {
 	struct ac_walk_root *roots; /* one for each entry of directory 0 */
 	unsigned root_count;
 	bool *touched; /* directories whose own metadata must be set at the end */
+	bool *prepared; /* the owner may write there, and inherits is known */
+	bool *inherits; /* new files get an ACL from it */
 };
 
 int ac_tree_init(struct ac_tree *tree, const struct ac_manifest *manifest, struct ac_err *err);
