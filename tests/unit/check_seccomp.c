@@ -11,6 +11,7 @@
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <seccomp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -21,13 +22,6 @@
 
 #include "seccomp_filter.h"
 
-#ifdef __x86_64__
-#define NATIVE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define NATIVE AUDIT_ARCH_AARCH64
-#else
-#error "name this architecture's AUDIT_ARCH_ here"
-#endif
 #define ALLOWED 0
 
 static const struct filter {
@@ -91,7 +85,7 @@ static int call(const struct filter *filter, long number, uint64_t a0, uint64_t 
 	uint64_t a3)
 {
 	struct seccomp_data data = {
-		.nr = (int)number, .arch = NATIVE, .args = { a0, a1, a2, a3 }
+		.nr = (int)number, .arch = seccomp_arch_native(), .args = { a0, a1, a2, a3 }
 	};
 
 	return run(filter, &data);
