@@ -4,6 +4,7 @@
 # process is alive, and nothing of the cell is left, without a person's help.  The moments: during set-up, every
 # 20 ms of it, and while the agent runs, with and without a terminal.  The agent ignores what it can
 # and leaves its process group.
+# shellcheck disable=SC2086 # $alive is words
 . "$(dirname "$0")/../lib/session.sh"
 
 BOUND=8
@@ -17,14 +18,15 @@ END
 chmod 755 /home/dev/project/agent
 
 # --- who is who; each prints a pid, or nothing
+alive='-r R,S,D,T' # not the zombies that a slow process 1 keeps
 sudo_pid() {
-	pgrep -o -x sudo
+	pgrep $alive -o -x sudo
 }
 monitor_pid() { # the child of sudo that is sudo too
-	pgrep -x -P "$(sudo_pid)" sudo
+	pgrep $alive -x -P "$(sudo_pid)" sudo
 }
 launcher_pid() {
-	pgrep -x agentcell-launch
+	pgrep $alive -x agentcell-launc # the kernel keeps 15 letters
 }
 harness_pid() {
 	range_processes | awk '$4 ~ /sh$/ && $NF ~ /agent$/ { print $3; exit }'
@@ -61,14 +63,14 @@ aftermath() { # name
 	check "$1: nothing is left" no_remains
 	wait_for "$BOUND" sh -c "! kill -0 $job" || kill "$job"
 	wait "$job" 2>/dev/null
-	! pgrep -x sudo >/dev/null || {
+	! pgrep $alive -x sudo >/dev/null || {
 		tap_fail "$1: sudo is gone" "$(ps -f -C sudo)"
 		pkill_own_sudo
 	}
 }
 
 pkill_own_sudo() { # only in this test's cgroup
-	for pid in $(pgrep -x sudo); do
+	for pid in $(pgrep $alive -x sudo); do
 		grep -q "${SANDBOX_CGROUP##*/}" "/proc/$pid/cgroup" && kill -9 "$pid"
 	done
 }
@@ -96,7 +98,8 @@ for terminal in pipe terminal; do
 			target=$("${who}_pid")
 			[ -n "$target" ] || {
 				tap_fail "$name: the process is there" "$(cat /run/out; ps -f -C sudo)"
-				kill "$job"
+				pkill_own_sudo
+				wait_for "$BOUND" no_remains
 				continue
 			}
 			if [ "$signal" = STOP ]; then

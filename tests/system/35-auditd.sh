@@ -8,8 +8,10 @@ enabled() {
 	auditctl -s | sed -n 's/^enabled //p'
 }
 escape() {
-	agent dev cat /home/dev/.ssh/id_ed25519 >/run/out 2>&1
-	equal "$1: an escape is seen" "$?" 137
+	agent dev sh -c 'cat /home/dev/.ssh/id_ed25519; sleep 20' >/run/out 2>&1
+	status=$?
+	[ "$status" = 137 ] || cat /run/out
+	equal "$1: an escape is seen" "$status" 137
 	nothing_left "$1"
 }
 
@@ -23,7 +25,6 @@ escape 'auditing was off'
 listener_stop
 equal 'it is switched off again' "$(enabled)" 0
 check 'the rules are as before' sh -c 'auditctl -l | diff /run/rules -'
-refute 'the firewall table is gone' nft list table inet agentcell
 
 # --- beside auditd, with a company's rules
 if [ "$(auditctl -s | sed -n 's/^pid //p')" != 0 ]; then
@@ -47,7 +48,7 @@ ausearch_escape() {
 }
 check 'ausearch finds the escape' wait_for 5 ausearch_escape
 check 'and the start of the session' sh -c 'ausearch -if /var/log/audit/audit.log -i 2>/dev/null | grep -q "agentcell-start\|op=agentcell"'
-check 'aureport counts an anomaly' sh -c 'aureport -if /var/log/audit/audit.log --anomaly --summary 2>/dev/null | grep -q ANOM_ACCESS_FS'
+check 'aureport lists the anomaly' sh -c 'aureport -if /var/log/audit/audit.log --anomaly 2>&1 | tee /run/report | grep ANOM_ACCESS_FS || { cat /run/report; false; }'
 
 rm -f /home/dev/project/up
 agent dev sh -c 'echo >up; sleep 3; exit 4' >/run/out 2>&1 &

@@ -54,18 +54,13 @@ sick 'a role account in a group' 'role groups' 'usermod -aG adm agentcell-worker
 sick 'a stranger in the uid range' 'uid range' 'useradd -M -u 70500 stranger' 'userdel stranger'
 sick 'a backup directory that is not there' 'backup directory' 'mv /var/lib/agentcell/backups /var/lib/agentcell/b' 'mv /var/lib/agentcell/b /var/lib/agentcell/backups'
 sick 'a loose backup directory' 'backup directory' 'chmod o+w /var/lib/agentcell/backups' 'chmod o-w /var/lib/agentcell/backups'
-sick 'auditing off' auditing 'auditctl -e 0' 'auditctl -e 1'
-listener_stop
-listener_start
-sick 'a rate limit' 'audit rate' 'auditctl -r 100' 'auditctl -r 0'
-listener_stop
-listener_start
-sick 'rules missing' 'audit rules' 'auditctl -D' true
-listener_stop
-listener_start
-sick 'a firewall table that is gone' firewall 'nft delete table inet agentcell' true
+# What a running listener mends by itself is broken behind its back.
 listener_stop
 sick 'no listener' listener true true
+sick 'auditing off' auditing 'auditctl -e 0' true
+sick 'a rate limit' 'audit rate' 'auditctl -r 100' 'auditctl -r 0'
+sick 'rules missing' 'audit rules' true true
+sick 'a firewall table that is gone' firewall 'nft delete table inet agentcell' true
 listener_start
 mount -t ramfs ramfs /home/other/project
 cd /home/other/project || exit 1
