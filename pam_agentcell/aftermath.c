@@ -31,7 +31,7 @@
 
 struct line {
 	char path[NAME_SHOWN]; /* escaped, the front cut off where it is longer */
-	char by[32];
+	char by[48];
 	unsigned count; /* of files, when it is a tree of packages */
 };
 
@@ -202,11 +202,12 @@ static int on_change(void *context, const struct ac_backup_change *change)
 				 AC_CHANGE_MODE | AC_CHANGE_LINK;
 	const char *by = NULL;
 
-	if (!(change->change & matters) || change->new_type == '-' || is_sample(change->path))
+	if (!(change->change & matters) || change->new_type == '-' || change->new_type == 'd' ||
+		is_sample(change->path))
 		return 0;
 	if (leads_out(comparing->session, change))
 		by = "whoever writes to it: a link to elsewhere";
-	else if (change->new_type != 'd' || strcmp(strrchr(change->path, '/'), "/.git") == 0)
+	else
 		by = ac_hostfile_heeded_by(change->path);
 	if (!by && is_program(change))
 		by = "whoever runs it";
@@ -231,6 +232,13 @@ static int compare(int store_fd, const struct ac_backup_request *request, void *
 
 /* --- Telling, in sudo --- */
 
+static int by_path(const void *a, const void *b)
+{
+	const struct line *left = a, *right = b;
+
+	return strcmp(left->path, right->path);
+}
+
 /* The child is the user's: its numbers and strings are put in bounds before they are used. */
 static void tidy(struct findings *findings)
 {
@@ -247,6 +255,7 @@ static void tidy(struct findings *findings)
 			if (*c < 0x20 || *c > 0x7e)
 				*c = '?';
 	}
+	qsort(findings->line, findings->count, sizeof findings->line[0], by_path);
 }
 
 static void show(const struct after *after, const struct findings *findings)

@@ -108,7 +108,7 @@ static int follow(const struct ac_view *view, const char *name, char path[PATH_S
 /* What a link leads to, if the session could write it. */
 static int protect_target(const struct ac_view *view, const char *link, struct ac_err *err)
 {
-	char path[PATH_SIZE];
+	char path[PATH_SIZE] = "";
 	ac_autoclose int fd = follow(view, link, path);
 	const char *base = fd < 0 ? NULL : writable_base(view, path);
 
@@ -136,7 +136,7 @@ static int remember(const struct ac_view *view, const char *path, struct ac_err 
 			"= "
 			"no, or declare less",
 			AC_ABSENT_MAX);
-	strcpy(absent->path[absent->count++], path);
+	memcpy(absent->path[absent->count++], path, strlen(path) + 1);
 	return 0;
 }
 
@@ -278,7 +278,7 @@ static int protect_module(const struct ac_view *view, const char *base, const ch
 /* The git directory that name leads to (a link, or what a .git file says), if it can be written. */
 static int protect_elsewhere(const struct ac_view *view, const char *name, struct ac_err *err)
 {
-	char path[PATH_SIZE];
+	char path[PATH_SIZE] = "";
 	ac_autoclose int fd = follow(view, name, path);
 	const char *base = fd < 0 ? NULL : writable_base(view, path);
 

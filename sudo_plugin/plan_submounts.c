@@ -20,13 +20,13 @@ static void unescape(char *text)
 	char *to = text;
 
 	for (const char *from = text; *from; from++) {
-		if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] && from[3]) {
-			*to++ = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 |
-				       (from[3] - '0'));
-			from += 3;
-		} else {
-			*to++ = *from;
-		}
+		unsigned byte = 0, digits = 0;
+
+		while (*from == '\\' && digits < 3 && from[1 + digits] >= '0' &&
+			from[1 + digits] <= '7')
+			byte = byte << 3 | (unsigned)(from[1 + digits++] - '0');
+		*to++ = digits == 3 ? (char)byte : *from;
+		from += digits == 3 ? 3 : 0;
 	}
 	*to = '\0';
 }

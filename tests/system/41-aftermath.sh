@@ -37,7 +37,7 @@ agent dev sh ./evil >/run/out 2>/run/err
 equal 'a session that does' "$?" 0
 check '... is told so' grep -q 'run or obeyed outside' /run/err
 for line in '\.envrc  .direnv' 'Makefile  .make' '\.mcp\.json  .agents' 'workflows/ci\.yml  .CI' '\.vscode/tasks\.json  .the editor' \
-	'src/program  .whoever runs it' 'notes  .*link to elsewhere' 'node_modules  .40 files' 'nested/\.git/config  .git' \
+	'src/program  .whoever runs it' 'notes  .*link to elsewhere' 'node_modules  .40 files: whoever' 'nested/\.git/config  .git' \
 	'new%0Aline\.mk' 'agentcell diff 2'; do
 	check "... $line" grep -Eq -- "$line" /run/err
 done
