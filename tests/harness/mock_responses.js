@@ -35,7 +35,7 @@ function itemOf(answer) {
 	const { step, number } = answer
 	if (step.tool === 'mcp')
 		return { type: 'function_call', id: `fc_mock${number}`, call_id: `call_mock${number}`, status: 'completed',
-			name: `mcp__${step.server}__${step.method}`, arguments: JSON.stringify(step.input) }
+			namespace: `mcp__${step.server}`, name: step.method, arguments: JSON.stringify(step.input) }
 	return { type: 'function_call', id: `fc_mock${number}`, call_id: `call_mock${number}`, status: 'completed',
 		name: 'exec_command', arguments: JSON.stringify({ cmd: commandOf(step), yield_time_ms: 30000 }) }
 }
