@@ -132,4 +132,21 @@ is "killed while frozen, empty when it says so" \
 is "removed" "$(cgroup remove aaaaaaaaaaaa; test -d "$path" || echo gone)" gone
 is "removing twice is no error" "$(cgroup remove aaaaaaaaaaaa)" ""
 like "opening what is gone" "$(cgroup populated aaaaaaaaaaaa)" "has no cgroup"
+# --- the parent: below the listener's unit where systemd has delegated it, else at the root
+unit=$cgroups/system.slice/agentcelld.service
+like "at the root" "$(cgroup make aaaaaaaaaaaa; cgroup path aaaaaaaaaaaa)" "^limited.*"
+mkdir -p "$unit"
+cgroup make bbbbbbbbbbbb >/dev/null
+is "a unit that is not delegated is no parent" "$(cgroup path bbbbbbbbbbbb)" "$cgroups/agentcell/bbbbbbbbbbbb"
+if setfattr -n trusted.delegate -v 1 "$unit" 2>/dev/null; then
+	cgroup make cccccccccccc >/dev/null
+	is "a delegated one is" "$(cgroup path cccccccccccc)" "$unit/agentcell/cccccccccccc"
+	is "what was made before is found" "$(cgroup path aaaaaaaaaaaa)" "$cgroups/agentcell/aaaaaaaaaaaa"
+	is "and removed, like the other" \
+		"$(cgroup remove aaaaaaaaaaaa; cgroup remove cccccccccccc; ls -d "$cgroups"/agentcell/aaa* \
+			"$unit"/agentcell/ccc* 2>/dev/null)" ""
+else
+	skip "a delegated unit" "needs setfattr"
+fi
+cgroup remove bbbbbbbbbbbb
 finish

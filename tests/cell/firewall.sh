@@ -98,7 +98,12 @@ probe() {
 }
 
 setup_network
-for id in $IDA $IDB; do "$cellctl" cgroup make $id >/dev/null || bail "no cgroup version 2"; done
+# One session at the root of the hierarchy, the other deeper, below a delegated unit.
+unit=$cgroups/system.slice/agentcelld.service
+for id in $IDA $IDB; do
+	"$cellctl" cgroup make $id >/dev/null || bail "no cgroup version 2"
+	mkdir -p "$unit" && setfattr -n trusted.delegate -v 1 "$unit"
+done
 
 serve world $in_world -- tcp:192.0.2.1:443 tcp:192.0.2.1:80 tcp:192.0.2.1:22 tcp:192.0.2.1:53 \
 	udp:192.0.2.1:443 udp:192.0.2.1:53 mptcp:192.0.2.2:443 mptcp:192.0.2.1:8443 \

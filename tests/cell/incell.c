@@ -13,9 +13,12 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +44,8 @@ static const char *const faults[] = { "no-cell", "loose-cell", "foreign-cell", "
 	"wrong-uid", "wrong-group", "capability", "outside-cwd", "stdin-directory", "stdin-closed",
 	"stdin-path", "stdin-inet", "stdin-netlink", "stdin-block", "stdin-device", "no-go",
 	"other-session", "refused", "hang-up", "no-cgroup", "wrong-command", "missing-command",
-	"not-a-socket", "open-excluded", "nested", "secret-fd", "quiet", "bare" };
+	"not-a-socket", "open-excluded", "nested", "secret-fd", "quiet", "bare", "no-landlock",
+	"fake-landlock", "fake-seccomp" };
 static bool fault[AC_COUNT(faults)];
 
 static bool has(const char *name)
@@ -235,6 +239,30 @@ static void set_stdin(int host_root)
 		must(dup2(fd, 0) == 0, "dup2");
 }
 
+/* A kernel that says something else about one call: an error, or (0) a success that is none. */
+static void lie_about(unsigned call, unsigned error)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { AC_COUNT(code), code };
+
+	must(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), "seccomp");
+}
+
+static void lie(void)
+{
+	if (has("no-landlock"))
+		lie_about(444, EOPNOTSUPP); /* landlock_create_ruleset */
+	if (has("fake-landlock"))
+		lie_about(446, 0); /* landlock_restrict_self */
+	if (has("fake-seccomp"))
+		lie_about(SYS_seccomp, 0);
+}
+
 static void switch_account(void)
 {
 	gid_t groups[] = { UID, 27 };
@@ -275,6 +303,7 @@ static void start(int launcher, int socket, int host_root, const char *project, 
 	for (unsigned i = 0; command[i] && i < 60; i++)
 		arguments[3 + i] = command[i];
 	umask(022);
+	lie();
 	switch_account();
 	if (has("bare"))
 		execv(command[0], command);
