@@ -5,8 +5,6 @@
 SANDBOX_NET=1
 . "$(dirname "$0")/../lib/sandbox.sh"
 
-plugin=$build/agentcell_policy.so
-
 users() {
 	sandbox_user ana && sandbox_user bob secret && sandbox_user carol target &&
 		sandbox_user dan dan && sandbox_user eve eve && sandbox_user fay fay &&
@@ -75,7 +73,11 @@ server() {
 	return 1
 }
 
-users && sudoers && tools && server || {
+state() { # name: keeps what an install changes
+	mkdir -p "/usr/local/lib/test-states/$1" && cp -a /etc/pam.d /etc/sudo.conf "/usr/local/lib/test-states/$1/"
+}
+
+users && sudoers && tools && server && state plain || {
 	sandbox_say 'cannot prepare the comparison'
 	exit 1
 }
@@ -92,6 +94,13 @@ case $mode in
 	exit
 	;;
 esac
-install -m 0644 "$plugin" /usr/libexec/sudo/agentcell_policy.so || exit 1
+/usr/bin/python3 tests/lib/syslog.py /dev/log /run/syslog &
+syslog=$!
+B=$build conf/install.sh >/run/install.log 2>&1 || {
+	cat /run/install.log >&2
+	exit 1
+}
+kill "$syslog"
+state plugin
 [ "$mode" = --plugin ] || compare --mutants || exit 1
 compare --plugin "$@"

@@ -94,6 +94,7 @@ cell() { # state process [signal]
 	victim=$(pid_of $job "$part")
 	if [ -z "$victim" ] || ! is_at "$state"; then
 		fail "$name: the session never came to that point"
+		sed "s/^/# /" /run/matrix.out /run/listener.log
 		rm -f $barrier/*
 		wait $job
 		return

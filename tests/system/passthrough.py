@@ -5,7 +5,7 @@ passthrough.table holds the cases; its head explains the syntax.  Everything tha
 script or an auditor could see is compared: output, exit status, syslog, I/O logs and their replay,
 sudo_logsrvd's store, tickets and files.  Only what names a moment or a process is masked.
 
-    passthrough.py TABLE PLUGIN.so [name...]     plain against the plugin
+    passthrough.py TABLE --plugin [name...]      plain against what conf/install.sh made of it
     passthrough.py TABLE --plain [name...]       plain against plain: the cases are repeatable
     passthrough.py TABLE --mutants               plain against a changed sudo: every channel is seen
 """
@@ -27,10 +27,7 @@ SUDO_CONF = "/etc/sudo.conf"
 CASE_RULES = "/etc/sudoers.d/case"
 IO_LOG = "/var/log/sudo-io"
 SERVER_LOG = "/var/log/sudo-server"
-PLUGIN_LINES = """Plugin sudoers_agentcell agentcell_policy.so
-Plugin sudoers_audit sudoers.so
-Plugin sudoers_io sudoers.so
-"""
+STATES = "/usr/local/lib/test-states"  # plain and plugin: pam.d and sudo.conf before and after install
 
 
 class Case:
@@ -173,9 +170,12 @@ def store(directory):
     return text
 
 
-def observe(case, table, syslog, conf, extra=""):
+def observe(case, table, syslog, state, extra=""):
     """Runs the case once; returns {channel: text}."""
     clear()
+    shutil.copytree(f"{STATES}/{state}/pam.d", "/etc/pam.d", dirs_exist_ok=True)
+    with open(f"{STATES}/{state}/sudo.conf", encoding="utf-8") as file:
+        conf = file.read()
     shutil.copy("/usr/local/lib/nsswitch.plain", "/etc/nsswitch.conf")
     write(SUDO_CONF, table.text("conf", case) + conf)
     write(CASE_RULES, table.text("rules", case) + extra, 0o440)
@@ -233,12 +233,12 @@ def report(number, good, name, text=()):
         print("#   " + line.encode("utf-8", "backslashreplace").decode())
 
 
-def compare(table, cases, syslog, conf):
+def compare(table, cases, syslog, state):
     failed = 0
     for number, case in enumerate(cases, 1):
-        plain = observe(case, table, syslog, "")
-        other = observe(case, table, syslog, conf)
-        text = differences(plain, own_line(case, other) if conf else other)
+        plain = observe(case, table, syslog, "plain")
+        other = observe(case, table, syslog, state)
+        text = differences(plain, other if state == "plain" else own_line(case, other))
         if plain["status"].startswith("timeout") or "still held" in plain["status"]:
             text.append(f"plain sudo did not end: {plain['status']}")
         if os.environ.get("SHOW"):
@@ -254,8 +254,8 @@ def mutate(table, syslog):
     cases = {case.name: case for case in table.cases}
     for number, (name, channel, extra) in enumerate(table.mutants, 1):
         case = cases[name]
-        plain = observe(case, table, syslog, "")
-        other = observe(case, table, syslog, "", extra + "\n")
+        plain = observe(case, table, syslog, "plain")
+        other = observe(case, table, syslog, "plain", extra + "\n")
         good = plain[channel] != other[channel]
         failed += not good
         report(number, good, f"mutant of {name} is seen in {channel}", ["no difference seen"])
@@ -270,7 +270,7 @@ def main():
         failed = mutate(table, syslog)
         count = len(table.mutants)
     else:
-        failed = compare(table, cases, syslog, "" if mode == "--plain" else PLUGIN_LINES)
+        failed = compare(table, cases, syslog, "plain" if mode == "--plain" else "plugin")
         count = len(cases)
     print(f"1..{count}")
     sys.exit(failed != 0)
