@@ -38,7 +38,7 @@ sandbox_audit_begin() {
 	exec 8>/tmp/agentcell-audit.lock && flock 8 || exit 1
 	sandbox_audit_enabled=$(auditctl -s | sed -n 's/^enabled //p')
 	auditctl -l >"$sandbox_work/rules"
-	if pgrep -x agentcelld >/dev/null; then
+	if pgrep -r R,S,D -x agentcelld >/dev/null; then
 		echo "ok 1 - ${0##*/} # SKIP agentcell is in use on this machine"
 		exit 0
 	fi
