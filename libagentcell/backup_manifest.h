@@ -82,6 +82,8 @@ void ac_manifest_fini(struct ac_manifest *manifest);
 /* Reads a whole manifest, compares its hash, checks every length and index in it. */
 int ac_manifest_load(
 	struct ac_manifest *manifest, int store_fd, const char *id, struct ac_err *err);
+/* The same of a whole file in memory, hostile or not.  0, -EBADMSG, -ENOTSUP (version), -ENOMEM. */
+int ac_manifest_parse(struct ac_manifest *manifest, const unsigned char *file, size_t length);
 /* Only header and the sections META, ROOTS and PACKS; no hash compared. */
 int ac_manifest_peek(
 	struct ac_manifest *manifest, int store_fd, const char *id, struct ac_err *err);

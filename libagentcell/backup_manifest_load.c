@@ -15,7 +15,7 @@
 
 #include "util.h"
 
-#define SECTION_MAX (1ull << 36)
+#define EXPANSION_MAX 65536
 
 static int read_exactly(int fd, void *bytes, size_t length, uint64_t offset)
 {
@@ -31,6 +31,25 @@ static int read_exactly(int fd, void *bytes, size_t length, uint64_t offset)
 		to += got;
 		length -= (size_t)got;
 		offset += (uint64_t)got;
+	}
+	return 0;
+}
+
+static int check_header(const struct ac_manifest_header *header, uint64_t length)
+{
+	if (memcmp(header->magic, AC_MANIFEST_MAGIC, sizeof header->magic))
+		return -EBADMSG;
+	if (header->version != AC_FORMAT_VERSION)
+		return -ENOTSUP;
+	if (header->header_length != sizeof *header || header->file_length != length)
+		return -EBADMSG;
+	for (unsigned i = 0; i < AC_SECTION_COUNT; i++) {
+		const struct ac_section_place *place = &header->section[i];
+
+		/* zstd makes at most about 22000 times as much of a frame. */
+		if (place->offset > length || place->stored > length - place->offset ||
+			place->raw / EXPANSION_MAX > place->stored)
+			return -EBADMSG;
 	}
 	return 0;
 }
@@ -53,23 +72,12 @@ static int open_manifest(
 		return ac_fail_errno(err, errno, "open backup %s", id);
 	int result = read_exactly(fd, header, sizeof *header, 0);
 
-	if (result || memcmp(header->magic, AC_MANIFEST_MAGIC, sizeof header->magic))
-		return ac_fail(err, EBADMSG, "backup %s is damaged: no manifest", id);
-	if (header->version != AC_FORMAT_VERSION)
-		return ac_fail(err, ENOTSUP,
-			"backup %s has format version %u; this agentcell reads %d", id,
-			header->version, AC_FORMAT_VERSION);
-	if (header->header_length != sizeof *header || header->file_length != (uint64_t)st.st_size)
-		return ac_fail(err, EBADMSG, "backup %s is damaged: it is cut short", id);
-	for (unsigned i = 0; i < AC_SECTION_COUNT; i++) {
-		const struct ac_section_place *place = &header->section[i];
-
-		if (place->offset > header->file_length ||
-			place->stored > header->file_length - place->offset ||
-			place->raw > SECTION_MAX)
-			return ac_fail(err, EBADMSG, "backup %s is damaged: section %u", id, i);
-	}
-	return ac_take_fd(&fd);
+	if (!result)
+		result = check_header(header, (uint64_t)st.st_size);
+	if (result == -ENOTSUP)
+		return ac_fail(err, ENOTSUP, "backup %s has format version %u; this agentcell reads %d",
+			id, header->version, AC_FORMAT_VERSION);
+	return result ? ac_fail_errno(err, -result, "backup %s is damaged", id) : ac_take_fd(&fd);
 }
 
 /* One section as a heap block with a NUL behind it, from the file or from what was read of it. */
@@ -168,28 +176,42 @@ static int check_hash(const unsigned char *file, uint64_t length)
 	return is_good ? 0 : -EBADMSG;
 }
 
-int ac_manifest_load(struct ac_manifest *manifest, int store_fd, const char *id, struct ac_err *err)
+int ac_manifest_parse(struct ac_manifest *manifest, const unsigned char *file, size_t length)
 {
-	ac_autofree unsigned char *file = NULL;
-
 	memset(manifest, 0, sizeof *manifest);
-	ac_autoclose int fd = open_manifest(store_fd, id, &manifest->header, err);
-
-	if (fd < 0)
-		return fd;
-	file = malloc(manifest->header.file_length);
-	int result = file ? read_exactly(fd, file, manifest->header.file_length, 0) : -ENOMEM;
+	if (length < sizeof manifest->header)
+		return -EBADMSG;
+	memcpy(&manifest->header, file, sizeof manifest->header);
+	int result = check_header(&manifest->header, length);
 
 	if (!result)
-		result = check_hash(file, manifest->header.file_length);
+		result = check_hash(file, length);
 	if (!result)
 		result = take_head(manifest, -1, file);
 	if (!result)
 		result = take_body(manifest, file);
+	if (result)
+		ac_manifest_fini(manifest);
+	return result;
+}
+
+int ac_manifest_load(
+	struct ac_manifest *manifest, int store_fd, const char *id, struct ac_err *err)
+{
+	ac_autofree unsigned char *file = NULL;
+	struct ac_manifest_header header;
+
+	memset(manifest, 0, sizeof *manifest);
+	ac_autoclose int fd = open_manifest(store_fd, id, &header, err);
+
+	if (fd < 0)
+		return fd;
+	file = malloc(header.file_length);
+	int result = file ? read_exactly(fd, file, header.file_length, 0) : -ENOMEM;
+
 	if (!result)
-		return 0;
-	ac_manifest_fini(manifest);
-	return ac_fail_errno(err, -result, "read backup %s", id);
+		result = ac_manifest_parse(manifest, file, header.file_length);
+	return result ? ac_fail_errno(err, -result, "read backup %s", id) : 0;
 }
 
 int ac_manifest_peek(struct ac_manifest *manifest, int store_fd, const char *id, struct ac_err *err)
