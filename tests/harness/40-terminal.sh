@@ -8,17 +8,10 @@
 . "$tree/tests/harness/lib.sh"
 # shellcheck source=tests/harness/cell.sh
 . "$tree/tests/harness/cell.sh"
+# shellcheck source=tests/harness/quiet.sh
+. "$tree/tests/harness/quiet.sh"
 # shellcheck source=tests/harness/tui.sh
 . "$tree/tests/harness/tui.sh"
-
-# What the screen shows when the program waits for a request.
-prompt_of() {
-	case $1 in
-	claude) echo 'bypass permissions on' ;;
-	codex) echo 'mock-model' ;;
-	opencode) echo 'Ask anything' ;;
-	esac
-}
 
 leave() { # harness: as its users do
 	case $1 in
