@@ -46,8 +46,8 @@ static int flush(struct compact *compact, struct ac_err *err)
 	block->offset = compact->offset;
 	block->stored = (uint32_t)stored;
 	block->raw = (uint32_t)compact->used;
-	int result = ac_pack_write_block(compact->fd, compact->packed, stored, compact->offset,
-		compact->scratch, err);
+	int result = ac_pack_write_block(
+		compact->fd, compact->packed, stored, compact->offset, compact->scratch, err);
 
 	if (result)
 		return result;
@@ -118,8 +118,8 @@ static int replace(struct compact *compact, const char *temporary, struct ac_err
 		.block_count = compact->block_count,
 		.row_count = compact->old->row_count,
 		.file_length = compact->offset + sizeof(struct ac_pack_trailer) +
-			compact->block_count * sizeof(struct ac_pack_block) +
-			compact->old->row_count * sizeof(struct ac_pack_row) };
+			       compact->block_count * sizeof(struct ac_pack_block) +
+			       compact->old->row_count * sizeof(struct ac_pack_row) };
 	char name[AC_STORE_NAME_MAX];
 	int result = ac_pack_check_blocks(&written, err);
 
@@ -149,7 +149,8 @@ int ac_pack_compact(
 	compact.fd = ac_store_temporary(shelf->store_fd, temporary, err);
 	if (compact.fd < 0)
 		result = compact.fd;
-	else if (!compact.blocks || !compact.rows || !compact.buffer || !compact.packed || !compact.scratch)
+	else if (!compact.blocks || !compact.rows || !compact.buffer || !compact.packed ||
+		 !compact.scratch)
 		result = ac_fail_errno(err, ENOMEM, "rewrite a pack");
 	if (!result)
 		result = write_pack(&compact, counts, err);

@@ -123,8 +123,8 @@ static void give_back(char *line)
 		return;
 	ac_autoclose int fd = open_long_path(line + at);
 
-	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, AC_STATX_MASK, &st) < 0 ||
-		st.stx_ino != inode || ac_statx_device(&st) != device ||
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, AC_STATX_MASK, &st) < 0 || st.stx_ino != inode ||
+		ac_statx_device(&st) != device ||
 		st.stx_mode != (mode | ac_force_bits(mode & S_IFMT)))
 		return;
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);

@@ -75,8 +75,9 @@ static int open_manifest(
 	if (!result)
 		result = check_header(header, (uint64_t)st.st_size);
 	if (result == -ENOTSUP)
-		return ac_fail(err, ENOTSUP, "backup %s has format version %u; this agentcell reads %d",
-			id, header->version, AC_FORMAT_VERSION);
+		return ac_fail(err, ENOTSUP,
+			"backup %s has format version %u; this agentcell reads %d", id,
+			header->version, AC_FORMAT_VERSION);
 	return result ? ac_fail_errno(err, -result, "backup %s is damaged", id) : ac_take_fd(&fd);
 }
 
@@ -195,8 +196,7 @@ int ac_manifest_parse(struct ac_manifest *manifest, const unsigned char *file, s
 	return result;
 }
 
-int ac_manifest_load(
-	struct ac_manifest *manifest, int store_fd, const char *id, struct ac_err *err)
+int ac_manifest_load(struct ac_manifest *manifest, int store_fd, const char *id, struct ac_err *err)
 {
 	ac_autofree unsigned char *file = NULL;
 	struct ac_manifest_header header;

@@ -57,8 +57,8 @@ static int chmod_handle(int handle, mode_t mode)
 /* An O_PATH descriptor of something that may be forced, and that is written down. */
 static int open_handle(const struct ac_place_to_open *place, struct statx *st, mode_t type)
 {
-	ac_autoclose int handle =
-		openat(place->parent_fd, place->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	ac_autoclose int handle = openat(
+		place->parent_fd, place->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
 	if (handle < 0)
 		return -errno;
@@ -129,8 +129,8 @@ void ac_close_directory(int fd, int forced_mode)
 }
 
 /* A directory that may be read, but in which nothing may be looked up. */
-static void force_search(const struct ac_place_to_open *place, const struct statx *st, int fd,
-	int *forced_mode)
+static void force_search(
+	const struct ac_place_to_open *place, const struct statx *st, int fd, int *forced_mode)
 {
 	if ((st->stx_mode & S_IXUSR) || !geteuid() || !may_force(st, S_IFDIR) ||
 		(place->force && ac_force_note(place->force, place->node, place->name, st)))

@@ -129,8 +129,8 @@ int ac_pack_check_blocks(const struct ac_pack *pack, struct ac_err *err)
 	ac_autofree struct ac_pack_block *blocks = calloc(pack->block_count + 1u, sizeof *blocks);
 	uint64_t at = sizeof AC_PACK_MAGIC - 1;
 	uint64_t tables = pack->file_length - sizeof(struct ac_pack_trailer) -
-		pack->row_count * sizeof(struct ac_pack_row) -
-		pack->block_count * sizeof(struct ac_pack_block);
+			  pack->row_count * sizeof(struct ac_pack_row) -
+			  pack->block_count * sizeof(struct ac_pack_block);
 	uint32_t i = 0;
 
 	if (!blocks)
@@ -139,9 +139,10 @@ int ac_pack_check_blocks(const struct ac_pack *pack, struct ac_err *err)
 	qsort(blocks, pack->block_count, sizeof *blocks, by_offset);
 	for (; i < pack->block_count && blocks[i].offset == at; i++)
 		at += blocks[i].stored;
-	return i == pack->block_count && at == tables ?
-		0 :
-		ac_fail(err, EBADMSG, "the new pack does not verify: its blocks do not meet");
+	return i == pack->block_count && at == tables
+		       ? 0
+		       : ac_fail(err, EBADMSG,
+				 "the new pack does not verify: its blocks do not meet");
 }
 
 int ac_shelf_init(struct ac_shelf *shelf, int store_fd, struct ac_err *err)

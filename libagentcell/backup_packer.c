@@ -59,7 +59,8 @@ int ac_lane_init(struct ac_lane *lane, struct ac_packer *packer, struct ac_err *
 	lane->context = packer->is_dry ? NULL : ZSTD_createCCtx();
 	int result = ac_hasher_init(&lane->hasher, err);
 
-	if (!result && (!lane->buffer || (!packer->is_dry && (!lane->packed || !lane->scratch || !lane->context))))
+	if (!result && (!lane->buffer || (!packer->is_dry && (!lane->packed || !lane->scratch ||
+								     !lane->context))))
 		result = ac_fail_errno(err, ENOMEM, "prepare to compress");
 	if (result)
 		ac_lane_fini(lane);
@@ -140,8 +141,8 @@ int ac_pack_write_block(int fd, const unsigned char *bytes, size_t length, uint6
 		else
 			at += (size_t)got;
 	}
-	return result ? ac_fail_errno(err, -result, "write %zu bytes to the backup store", length) :
-			0;
+	return result ? ac_fail_errno(err, -result, "write %zu bytes to the backup store", length)
+		      : 0;
 }
 
 static int write_block(struct ac_lane *lane, size_t stored, struct ac_err *err)

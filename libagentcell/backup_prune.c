@@ -17,7 +17,7 @@
 #include "lifecycle.h"
 #include "util.h"
 
-#define LOCK_WAIT_S 10
+#define LOCK_WAIT_S 3 /* who waits is a person whose session has ended */
 
 enum fate { FATE_LIVE, FATE_CLEAN, FATE_BAD, FATE_KEPT };
 

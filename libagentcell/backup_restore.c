@@ -172,7 +172,8 @@ static int see_present(struct ac_restore *restore, struct ac_err *err)
 	if (!result)
 		result = list_roots(restore, paths, err);
 	if (!result && request->is_dry)
-		return ac_make_look(request->store_fd, &restore->target, exclude, &restore->present, err);
+		return ac_make_look(
+			request->store_fd, &restore->target, exclude, &restore->present, err);
 	if (!result)
 		result = ac_make_id(restore->outcome->undo_id, err);
 	if (result)
@@ -300,12 +301,13 @@ int ac_backup_restore(const struct ac_restore_request *request, struct ac_restor
 	if (restores < 0 || lock < 0)
 		return -err->code;
 	struct ac_restore *restore = calloc(1, sizeof *restore);
+	struct ac_restore_outcome own; /* request may point into *outcome */
 
 	if (!restore)
 		return ac_fail_errno(err, ENOMEM, "restore");
-	memset(outcome, 0, sizeof *outcome);
+	memset(&own, 0, sizeof own);
 	restore->request = request;
-	restore->outcome = outcome;
+	restore->outcome = &own;
 	restore->selection = (struct ac_selection){ .paths = request->paths,
 		.count = request->path_count };
 	pthread_mutex_init(&restore->lock, NULL);
@@ -315,8 +317,13 @@ int ac_backup_restore(const struct ac_restore_request *request, struct ac_restor
 		result = refuse_live(restore, err);
 	if (!result)
 		result = see_present(restore, err);
-	if (!result)
+	if (!result) {
 		result = compare_and_apply(restore, err);
+		if (result && own.undo_id[0])
+			ac_fail_within(err, "what was there before is backup %s", own.undo_id);
+	}
 	free_restore(restore);
+	if (!result)
+		*outcome = own;
 	return result;
 }

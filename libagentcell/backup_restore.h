@@ -74,8 +74,7 @@ void ac_restore_note(struct ac_restore *restore, const char *name);
 
 /* A fresh temporary name. */
 void ac_restore_name(struct ac_restorer *restorer, char name[sizeof AC_RESTORE_PREFIX + 16]);
-int ac_restorer_init(
-	struct ac_restorer *restorer, struct ac_restore *restore, struct ac_err *err);
+int ac_restorer_init(struct ac_restorer *restorer, struct ac_restore *restore, struct ac_err *err);
 void ac_restorer_fini(struct ac_restorer *restorer);
 
 #endif

@@ -238,8 +238,8 @@ int ac_walk_file(struct ac_walker *walker, struct ac_item *item)
 	}
 }
 
-static int take_small(struct ac_walker *walker, const struct ac_item *item, int fd, size_t length,
-	size_t offset)
+static int take_small(
+	struct ac_walker *walker, const struct ac_item *item, int fd, size_t length, size_t offset)
 {
 	struct ac_shard *shard = &walker->shard;
 	struct ac_entry *entry = (void *)(shard->entries + offset);

@@ -16,7 +16,8 @@ int main(int argc, char **argv)
 		for (int i = 1; i + 1 < argc; i += 2) {
 			renameat2(AT_FDCWD, argv[i], AT_FDCWD, argv[i + 1], RENAME_EXCHANGE);
 			/* Not in step with anything. */
-			for (volatile unsigned long k = (pause = pause * 1103515245 + 12345) >> 16 & 0xfff;
+			for (volatile unsigned long k =
+					(pause = pause * 1103515245 + 12345) >> 16 & 0xfff;
 				k; k--)
 				;
 		}

@@ -23,7 +23,7 @@ static int use(void *context, const struct ac_difference *difference)
 	if (path) {
 		ac_difference_tell(difference, path, &change);
 		*(size_t *)context += strlen(change.path) +
-			(change.old_target ? strlen(change.old_target) : 0);
+				      (change.old_target ? strlen(change.old_target) : 0);
 	}
 	free(path);
 	return 0;
