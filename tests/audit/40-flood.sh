@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# A session that floods ends; its neighbour, the site's own rule and the listener lose nothing.
+# shellcheck source=tests/audit/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+listener_start
+cp "$attack" /home/dev/project/attack
+mkdir -m 0777 /home/dev/second
+chmod 0777 /home/dev/second
+
+neighbour() { # one that works on, and is refused something now and then
+	"$session" -u 71002 -p /home/dev/second -- sh -c 'cd /home/dev/second; i=0
+		while [ $i -lt 40 ]; do i=$((i + 1)); ls /srv 2>/dev/null; echo $i >>ticks; sleep 0.2; done' \
+		>/run/neighbour 2>&1 8>&-
+	echo $? >>/run/neighbour
+}
+
+lost_before=$(auditctl -s | sed -n 's/^lost //p')
+neighbour &
+beside=$!
+wait_for 5 test -s /home/dev/second/ticks
+for word in flood log-flood; do
+	path=/home/dev/project/text
+	[ $word != flood ] || path=/srv
+	started=$(date +%s%N)
+	run -- ./attack $word $path
+	took=$((($(date +%s%N) - started) / 1000000))
+	equal "$word ends its session" "$status" "$escape"
+	check "$word: it is on record as a flood" sh -c "grep '\"event\":\"escape\"' $json_log | tail -1 | grep -q '\"class\":\"flood\"'"
+	echo "# $word: $took ms until the session was gone"
+done
+run -- ./attack build /
+equal 'two thousand programs in a row are none' "$status" "$clean"
+wait "$beside"
+equal 'the neighbour ended clean' "$(tail -n 1 /run/neighbour)" "$clean"
+check 'and all that it was refused was seen' sh -c "grep -c '\"event\":\"denied\".*\"uid\":71002' $json_log | grep -qx 40"
+equal 'the kernel lost no record' "$(auditctl -s | sed -n 's/^lost //p')" "$lost_before"
+equal 'the listener lost no record' "$(logged lost)" 0
+check 'nothing is left' nothing_left
+listener_stop
+finish
