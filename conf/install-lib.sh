@@ -143,6 +143,7 @@ step() { # function
 # --- lists
 
 programs() { # mode source target
+	sed "s|=/usr/sbin/|=$sbindir/|" "$top/conf/agentcelld.service" >"$undo/agentcelld.service"
 	echo "0644 $B/agentcell_policy.so $sudodir/agentcell_policy.so"
 	echo "0644 $B/agentcell_switch.so $sudodir/agentcell_switch.so"
 	echo "0644 $B/pam_agentcell.so $pamdir/pam_agentcell.so"
@@ -155,9 +156,7 @@ programs() { # mode source target
 	for page in "$top"/*/*.[1-8]; do
 		[ ! -e "$page" ] || echo "0644 $page $mandir/man${page##*.}/${page##*/}"
 	done
-	for unit in "$top"/*/*.service; do
-		[ ! -e "$unit" ] || echo "0644 $unit $unitdir/${unit##*/}"
-	done
+	echo "0644 $undo/agentcelld.service $unitdir/agentcelld.service"
 }
 
 configuration() { # likewise, but an admin's file stays
