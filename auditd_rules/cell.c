@@ -154,6 +154,25 @@ static int open_controls(struct ac_cell *cell, struct ac_err *err)
 	return 0;
 }
 
+/* What a name leads to now need not be what the firewall was given: the kernel's elements count too. */
+static int read_elements(struct ac_session *session, void *addresses)
+{
+	return ac_firewall_read(session->policy->policy.uid, addresses, &session->err);
+}
+
+static int know_addresses(struct ac_cell *cell, struct ac_err *err)
+{
+	const struct ac_policy *policy = &cell->session.policy->policy;
+	int rc = ac_firewall_resolve(policy, cell->addresses, err);
+
+	if (rc || !policy->firewall_enabled)
+		return rc;
+	rc = ac_session_in_network(&cell->session, read_elements, cell->addresses, &cell->session.err);
+	if (rc)
+		*err = cell->session.err;
+	return rc;
+}
+
 static int make_judge(struct ac_guardian *guardian, struct ac_cell *cell, struct ac_err *err)
 {
 	const struct ac_session_policy *policy = cell->session.policy;
@@ -163,7 +182,7 @@ static int make_judge(struct ac_guardian *guardian, struct ac_cell *cell, struct
 	cell->harness = calloc(1, sizeof(*cell->harness));
 	if (!cell->addresses || !cell->harness)
 		return ac_fail_errno(err, ENOMEM, "no memory for session %s", cell->id);
-	rc = ac_firewall_resolve(&policy->policy, cell->addresses, err);
+	rc = know_addresses(cell, err);
 	if (!rc)
 		rc = ac_harness_pick(AC_HARNESS_DIRECTORY, policy->plan.harness,
 			policy->plan.command, guardian->config->default_harness, cell->harness,

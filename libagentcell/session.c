@@ -165,26 +165,37 @@ static enum ac_life_event kill_all(struct ac_session *session)
 	return running == 0 ? AC_EVENT_OK : AC_EVENT_FAIL;
 }
 
-/* The elements are in the network namespace in which sudo was started; whoever cleans up may be in
- * another.  setns() is the calling thread's alone. */
-static int remove_firewall(struct ac_session *session)
+/* setns() is the calling thread's alone. */
+int ac_session_in_network(struct ac_session *session,
+	int (*function)(struct ac_session *session, void *context), void *context,
+	struct ac_err *err)
 {
-	const struct ac_policy *policy = policy_of(session);
 	ac_autoclose int own = -1;
 
-	if (!policy->firewall_enabled)
-		return 0;
 	if (session->network_namespace_fd < 0)
-		return ac_firewall_remove(policy->uid, &session->err);
+		return function(session, context);
 	own = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
 	if (own < 0 || setns(session->network_namespace_fd, CLONE_NEWNET) != 0)
-		return ac_fail_errno(&session->err, errno, "cannot enter the session's network");
-	int result = ac_firewall_remove(policy->uid, &session->err);
+		return ac_fail_errno(err, errno, "cannot enter the session's network");
+	int result = function(session, context);
 
 	/* A thread that stays in a user's network would act on the wrong tables from now on. */
 	if (setns(own, CLONE_NEWNET) != 0)
 		abort();
 	return result;
+}
+
+static int remove_elements(struct ac_session *session, void *unused)
+{
+	(void)unused;
+	return ac_firewall_remove(policy_of(session)->uid, &session->err);
+}
+
+static int remove_firewall(struct ac_session *session)
+{
+	if (!policy_of(session)->firewall_enabled)
+		return 0;
+	return ac_session_in_network(session, remove_elements, NULL, &session->err);
 }
 
 static int finish_backup(struct ac_session *session)

@@ -41,6 +41,12 @@ extern const struct ac_drive_ops ac_session_ops; /* world is a struct ac_session
 void ac_session_init(struct ac_session *session, struct ac_config *config);
 void ac_session_fini(struct ac_session *session);
 
+/* Runs function in the network namespace that the session's firewall elements are in: the one in
+ * which sudo was started, which need not be the listener's. */
+int ac_session_in_network(struct ac_session *session,
+	int (*function)(struct ac_session *session, void *context), void *context,
+	struct ac_err *err);
+
 /* Opens a session that exists on disk: policy, journal (unlocked) and last state. */
 int ac_session_open(struct ac_session *session, const char *session_id, struct ac_err *err);
 

@@ -5,8 +5,11 @@
 #include "launch_confine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/keyctl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -69,10 +72,34 @@ static int reset_signals(struct ac_err *err)
 	return 0;
 }
 
+/*
+ * Whoever has no login uid may set it, once, to anything (Linux, audit_set_loginuid): somebody else's
+ * name would stand in the records.  A human's is kept: it says who asked.
+ */
+static int take_login_uid(const struct ac_cell *cell, struct ac_err *err)
+{
+	char text[16] = "";
+	int length;
+	ac_autoclose int fd = open("/proc/self/loginuid", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOENT)
+		return 0; /* a kernel without auditing: the listener refuses the session */
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		return ac_fail_errno(err, errno, "read the login uid");
+	if (strtoul(text, NULL, 10) != (uint32_t)-1)
+		return 0;
+	length = snprintf(text, sizeof(text), "%u", (unsigned)cell->uid);
+	if (pwrite(fd, text, (size_t)length, 0) != length)
+		return ac_fail_errno(err, errno, "set the login uid to %s", text);
+	return 0;
+}
+
 int launch_confine_process(const struct ac_cell *cell, struct ac_err *err)
 {
-	int code = set_limits(cell, err);
+	int code = take_login_uid(cell, err);
 
+	if (!code)
+		code = set_limits(cell, err);
 	if (!code)
 		code = leave_keyring(err);
 	if (!code)
