@@ -112,7 +112,7 @@ $(B)/unit/%: $(B)/tests/unit/%.o $(B)/libparts.a $(B)/libagentcell.a
 # The lifecycle is checked as it ships: spec/README.md says which claim is checked where.
 life_obj := $(B)/libagentcell/lifecycle.o $(B)/libagentcell/drive.o $(B)/tests/unit/claims.o
 $(B)/unit/exhaust: $(B)/tests/unit/exhaust.o $(life_obj)
-$(B)/unit/explore: $(B)/tests/unit/explore.o $(B)/tests/unit/explorer.o $(life_obj)
+$(B)/unit/explore: $(B)/tests/unit/explore.o $(B)/tests/unit/explorer.o $(B)/tests/unit/fake_world.o $(life_obj)
 $(B)/unit/exhaust $(B)/unit/explore:
 	@mkdir -p $(@D)
 	$(CC) $(AC_LDFLAGS) $(LDFLAGS) -o $@ $^

@@ -36,7 +36,7 @@ edit() {
 explorer() {
 	# shellcheck disable=SC2086
 	$CC $flags -w -o "$work/explore" tests/unit/explore.c tests/unit/explorer.c \
-		tests/unit/claims.c "$1" "$2"
+		tests/unit/fake_world.c tests/unit/claims.c "$1" "$2"
 	if "$work/explore" 1 1 2 1 4 0 >"$work/explore.log"; then missed; return; fi
 	caught "the explorer on the driver"
 	awk '/^not ok/ && told++ { exit } told' "$work/explore.log"

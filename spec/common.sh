@@ -25,7 +25,7 @@ verifier() {
 	(
 		root=$PWD
 		cd "$work/$1" || exit 1
-		cp "$root/spec/session.pml" .
+		cp "$root"/spec/*.pml .
 		# shellcheck disable=SC2086
 		spin -a $2 session.pml >spin.log || { cat spin.log; exit 1; }
 		# The generated C is not ours: its warnings are switched off.

@@ -11,12 +11,12 @@ flags="-std=gnu11 -D_GNU_SOURCE -O2 -w -Ilibagentcell -Itests/unit"
 list=$work/mutants.txt
 claims=$(sed -n 's/^ltl \([a-z_]*\).*/\1/p' spec/session.pml)
 
-for source in spec/mutable.c spec/mutants.c tests/unit/explorer.c tests/unit/claims.c \
+for source in spec/mutable.c spec/mutants.c tests/unit/explorer.c tests/unit/fake_world.c tests/unit/claims.c \
 	libagentcell/drive.c; do
 	# shellcheck disable=SC2086
 	$CC $flags -c -o "$work/$(basename "$source" .c).o" "$source"
 done
-(cd "$work" && $CC -o mutants mutants.o mutable.o explorer.o claims.o drive.o)
+(cd "$work" && $CC -o mutants mutants.o mutable.o explorer.o fake_world.o claims.o drive.o)
 verifier mutants-safety "-DN=1 -DU=1 -DFAULTS=2 -DCRASHES=1" "-DSAFETY -DNOCLAIM" \
 	"$work/mutable.o $work/drive.o"
 verifier mutants-liveness "-DN=1 -DU=1 -DFAULTS=2 -DCRASHES=1" "-DNFAIR=3" \
