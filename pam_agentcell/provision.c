@@ -171,6 +171,21 @@ static int set_up(struct ac_provision *provision, struct ac_err *err)
 	return 0;
 }
 
+/* Takes the lock again, and the state as it is by now: a listener may have had the session meanwhile,
+ * and one that it has ended is not ended twice (the uid may be somebody else's already). */
+static bool take_back(struct ac_session *session)
+{
+	struct ac_journal_record record;
+	struct ac_err ignored;
+
+	if (ac_journal_lock(&session->journal) != 0 ||
+		ac_journal_last(&session->journal, &record, &ignored) != 0)
+		return false;
+	session->life = record.life;
+	session->journal.count = record.count;
+	return record.life.state != AC_STATE_ENDED;
+}
+
 /* From here on a failure leaves through the lifecycle. */
 static int enter_and_arm(struct ac_provision *provision, struct ac_err *err)
 {
@@ -195,8 +210,7 @@ static int enter_and_arm(struct ac_provision *provision, struct ac_err *err)
 	return_to_host(provision);
 	provision->is_started = false; /* sudo forks nothing after a failed session */
 	session->err = *err;
-	/* If the listener took the lock after all, the session is its to end. */
-	if (ac_journal_lock(&session->journal) == 0)
+	if (take_back(session))
 		ac_drive_event(&session->life, &ac_session_ops, session, AC_EVENT_EXIT);
 	return result;
 }
