@@ -197,6 +197,31 @@ static void note_link(const struct ac_plan_look *look, const struct ac_tree_side
 			entry->path, path);
 }
 
+/* A directory in a repository, without the top of it. */
+static void note_above(const struct ac_plan_look *look, const struct ac_path_entry *entry)
+{
+	char above[AC_PATH_MAX], name[AC_PATH_MAX + 8], path[AC_PATH_MAX];
+	struct ac_err ignored;
+	char *slash;
+
+	memcpy(above, entry->path, sizeof above);
+	while ((slash = strrchr(above, '/')) && slash != above) {
+		*slash = '\0';
+		snprintf(name, sizeof name, "%s/.git", above);
+		ac_autoclose int fd = ac_resolve_canonical(
+			&look->who, AT_FDCWD, name, path, &ignored);
+
+		if (fd < 0)
+			continue;
+		if (!ac_plan_has(&look->policy->write_paths, above))
+			ac_plan_note(look,
+				"git will not work in %s: the top of its repository is %s; start "
+				"the session there, or declare it",
+				entry->path, above);
+		return;
+	}
+}
+
 static int look_at(const struct ac_plan_look *look, const struct ac_path_entry *entry,
 	struct repository *found, struct ac_err *err)
 {
@@ -210,6 +235,8 @@ static int look_at(const struct ac_plan_look *look, const struct ac_path_entry *
 
 	if (project_fd < 0)
 		return project_fd;
+	if (link == -ENOENT)
+		note_above(look, entry);
 	if (link < 0 || fstat(link, &found->link) != 0 || fstat(project_fd, &found->status) != 0)
 		return 0;
 	if (S_ISLNK(found->link.st_mode))

@@ -93,11 +93,12 @@ cell_cgroups() {
 	find "$(sandbox_cgroup_root)/agentcell" -mindepth 1 -type d 2>/dev/null
 }
 
-# Elements that belong to one session: all sets but the constant map of uids to marks.
+# Elements that belong to one session: all sets but the constant map of uids to marks
+# and what the kernel counts for a few seconds.
 firewall_elements() {
 	nft list table inet agentcell 2>/dev/null | awk '
 		/^\t(set|map) / { name = $2 }
-		/elements = / && name != "marks" { print "nft " name " " $0 }'
+		/elements = / && name != "marks" && name !~ /^seen/ { print "nft " name " " $0 }'
 }
 
 # What a session could have left behind, one a line; nothing is the only good answer.

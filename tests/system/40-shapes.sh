@@ -164,6 +164,8 @@ shape 'hooks and config that are links into the project' $home/hooked '' 'git st
 	! touch githooks/x; ! touch .git/hooks/x; ! rm .git/hooks; ! mv githooks g; ! echo x >>gitconfig; ! rm .git/config; ! mv gitconfig g'
 as_dev $home git clone -q --bare $home/main $home/bare.git
 shape 'a bare repository' $home/bare.git '' 'git log --oneline; git branch new; ! echo x >>config; ! touch hooks/x; ! mv hooks h'
+shape 'a directory inside a repository' $home/main/sub '' 'cat below; ! git status'
+said '... is told where its top is' 'the top of its repository is /home/dev/main;'
 make $home/separate
 as_dev $home/separate git init -q --separate-git-dir=.real
 shape 'a git directory elsewhere in the project' $home/separate '' 'git add -A; git commit -qm first; ! echo x >>.real/config
