@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: ISC
 /*
- * Writes seccomp_filter.h at build time: the launcher's two filters as BPF, so that a session start
- * costs no filter compiler.  A deny list over an allowing default, since what a developer's tools call
+ * Writes seccomp_filter.h at build time: the launcher's filters as BPF, so that a session start costs
+ * no filter compiler.  A deny list over an allowing default, since what a developer's tools call
  * is open-ended; the boundary is the view, Landlock and nft, this narrows the kernel's surface and
  * closes what those cannot see.
  *
  * ENOSYS where programs have a fallback for old kernels, EPERM where they expect a refusal.  Calls
  * whose arguments lie behind pointers (clone3, openat2, io_uring) are refused whole.
+ *
+ * Two filters in each session.  What is refused with ENOSYS is refused quietly, since every start of
+ * a thread asks for clone3; what the other one refuses goes on record (SECCOMP_FILTER_FLAG_LOG), since
+ * no honest program asks for it, and no audit rule sees a call that a filter has refused.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +19,7 @@
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,13 +132,16 @@ static int find_call(const char *name, int number)
 	return found == __NR_SCMP_ERROR ? number : found;
 }
 
+/* Which of the two filters is being made. */
+static bool is_quiet;
+
 static void deny(scmp_filter_ctx filter, int error, const char *name, int number, unsigned count,
 	const struct scmp_arg_cmp *arguments)
 {
 	int call = find_call(name, number);
 	int code;
 
-	if (call < 0)
+	if (call < 0 || is_quiet != (error == ENOSYS))
 		return;
 	code = seccomp_rule_add_array(
 		filter, SCMP_ACT_ERRNO((uint32_t)error), call, count, arguments);
@@ -263,8 +271,9 @@ static scmp_filter_ctx make_filter(enum where level)
 
 	if (!filter)
 		fail("seccomp_init", 0);
-	/* Another architecture's calls on this kernel (32-bit, x32). */
-	seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
+	/* Another architecture's calls on this kernel (32-bit, x32): left to the filter that is heard. */
+	seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH,
+		is_quiet ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(ENOSYS));
 	for (size_t i = 0; i < sizeof(denials) / sizeof(denials[0]); i++)
 		if (denials[i].where == ALWAYS || level == OUTER_ONLY)
 			deny(filter, denials[i].error, denials[i].name, denials[i].number, 0, NULL);
@@ -304,7 +313,8 @@ static void print_filter(const char *name, enum where level)
 		fail("seccomp_export_bpf", error);
 	rewind(file);
 	printf("static const struct sock_filter %s[] = {\n", name);
-	print_head();
+	if (is_quiet)
+		print_head();
 	while (fread(&code, sizeof(code), 1, file) == 1)
 		print_instruction(code);
 	puts("};");
@@ -315,6 +325,9 @@ static void print_filter(const char *name, enum where level)
 int main(void)
 {
 	puts("/* Made by gen_seccomp.c: do not edit. */");
+	is_quiet = true;
+	print_filter("filter_quiet", OUTER_ONLY);
+	is_quiet = false;
 	print_filter("filter_normal", OUTER_ONLY);
 	print_filter("filter_nested", ALWAYS);
 	return ferror(stdout) || fflush(stdout) ? 1 : 0;

@@ -14,7 +14,7 @@ mkdir $home/precious && echo precious >$home/precious/file && chown -R dev:dev $
 outside "mkdir gone && echo x >gone/x && rm -rf gone"
 check 'control: rm -rf removes, outside' sh -c "! test -e $project/gone"
 : >"$json_log"
-agent dev sh -c "rm -rf $project/* $project/.git $project/.[!.]* / $home --no-preserve-root; sleep 20; echo went-on" >/run/out 2>/run/err
+agent dev sh -c "rm -rf $project/* $project/.git $project/.[!.]* / $home --no-preserve-root; sleep 5; echo went-on" >/run/out 2>/run/err
 equal 'rm -rf of everything: killed' "$?" 137
 check '... on record' log_has event=escape
 check '... the rest of the home is there' test -s $home/precious/file -a -s $home/.ssh/id_ed25519 -a -s $home/.gitconfig

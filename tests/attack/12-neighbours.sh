@@ -147,10 +147,10 @@ second() { # script: in the second project
 		sudo -n -u $role sh -c "$1" >/run/out 2>/run/err 8>&-)
 	status=$?
 }
-second "$talk @mine; sleep 20"
+second "$talk @mine; sleep 5"
 equal '... its abstract socket: killed' "$status" 137
 check '... on record' log_has event=escape target=mine
-second "python3 -c 'import ctypes; print(ctypes.CDLL(None).ptrace(16, $first_pid, 0, 0))'; sleep 20"
+second "python3 -c 'import ctypes; print(ctypes.CDLL(None).ptrace(16, $first_pid, 0, 0))'; sleep 5"
 equal '... ptrace: killed' "$status" 137
 check '... on record' log_has event=escape operation=privilege
 check '... and the first lives' kill -0 "$first"

@@ -29,7 +29,7 @@ control() { # name script
 # escapes NAME TARGET SCRIPT: killed while the script would have gone on, TARGET (a part of it) on
 # record, and not a word of a secret came out.
 escapes() {
-	inside "$3; sleep 20; echo went-on"
+	inside "$3; sleep 3; echo went-on"
 	if [ "$status" != 137 ]; then
 		tap_fail "$1: killed" "exit status $status
 $(cat /run/out /run/err "$json_log")"
