@@ -51,16 +51,20 @@ static void add(struct vector *vector, const char *format, ...)
 	vector->item[vector->count++] = item;
 }
 
-static char **finish(struct vector *vector)
+static char **drop(struct vector *vector)
 {
-	if (!vector->has_failed && has_room(vector)) {
-		vector->item[vector->count] = NULL;
-		return vector->item;
-	}
 	for (size_t i = 0; i < vector->count; i++)
 		free(vector->item[i]);
 	free(vector->item);
 	return NULL;
+}
+
+static char **finish(struct vector *vector)
+{
+	if (vector->has_failed || !has_room(vector))
+		return drop(vector);
+	vector->item[vector->count] = NULL;
+	return vector->item;
 }
 
 /* Session logging is the site's and stays; all else that sudoers says of the command does not. */
@@ -157,7 +161,7 @@ char **ac_command_info_dup(const struct ac_session_policy *session,
 
 	/* Without runas_uid sudo would run the command as root. */
 	if (info && !has_account(info, policy->uid))
-		return NULL;
+		return drop(&vector);
 	return info;
 }
 

@@ -31,8 +31,25 @@ static void setup(void)
 	session->policy.limits.wall_clock_s = 3600;
 }
 
+/* sudo keeps what it was given; a test gives it back. */
+static char **kept[4];
+static unsigned kept_count;
+
+static char **keep(char **vector)
+{
+	ck_assert_uint_lt(kept_count, AC_COUNT(kept));
+	return kept[kept_count++] = vector;
+}
+
 static void teardown(void)
 {
+	while (kept_count > 0) {
+		char **vector = kept[--kept_count];
+
+		for (size_t i = 0; vector && vector[i]; i++)
+			free(vector[i]);
+		free(vector);
+	}
 	free(session);
 	free(harness);
 }
@@ -47,7 +64,7 @@ static char *const sudoers_info[] = { (char[]){ "command=/usr/bin/claude" },
 
 START_TEST(info_is_an_allowlist)
 {
-	char **info = ac_command_info_dup(session, &request, sudoers_info, 5);
+	char **info = keep(ac_command_info_dup(session, &request, sudoers_info, 5));
 	static const char *const absent[] = { "preserve_groups", "chroot", "execfd", "intercept",
 		"use_ptrace", "login_class", "nice", "runas_euid", "runas_egid", "noexec" };
 
@@ -80,7 +97,7 @@ START_TEST(argv_is_not_interpreted)
 {
 	char *const argv[] = { (char[]){ "claude" }, (char[]){ "-p" }, (char[]){ "$(id); `x`\n" },
 		NULL };
-	char **made = ac_command_argv_dup(session, 7, argv);
+	char **made = keep(ac_command_argv_dup(session, 7, argv));
 
 	ck_assert_ptr_nonnull(made);
 	ck_assert_str_eq(made[0], "agentcell-launch");
@@ -113,7 +130,7 @@ START_TEST(environment_is_an_allowlist)
 	allow("LD_*"); /* even an admin's slip does not let these in */
 	allow("HOME");
 	allow("GIT_*");
-	char **made = ac_command_environment_dup(session, harness, env);
+	char **made = keep(ac_command_environment_dup(session, harness, env));
 
 	ck_assert_ptr_nonnull(made);
 	ck_assert_str_eq(ac_vector_get(made, "ANTHROPIC_API_KEY"), "k");
@@ -144,8 +161,8 @@ START_TEST(keys_go_another_way)
 	strcpy(harness->environment.setting[0].name, "SET");
 	strcpy(harness->environment.setting[0].value, "profile's");
 	harness->environment.count = 1;
-	char **shown = ac_command_environment_dup(session, harness, env);
-	char **private = ac_command_private_dup(harness, &keys, env);
+	char **shown = keep(ac_command_environment_dup(session, harness, env));
+	char **private = keep(ac_command_private_dup(harness, &keys, env));
 
 	ck_assert_ptr_null(ac_vector_get(shown, "API_KEY"));
 	ck_assert_ptr_null(ac_vector_get(shown, "OTHER_KEY"));
@@ -154,7 +171,8 @@ START_TEST(keys_go_another_way)
 	ck_assert_str_eq(private[0], "API_KEY=file's");
 	ck_assert_str_eq(private[1], "OTHER_KEY=o");
 	ck_assert_ptr_null(private[2]);
-	ck_assert_ptr_null(ac_command_private_dup(harness, &(struct ac_settings){ 0 }, NULL)[0]);
+	ck_assert_ptr_null(
+		keep(ac_command_private_dup(harness, &(struct ac_settings){ 0 }, NULL))[0]);
 }
 END_TEST
 
@@ -163,7 +181,7 @@ START_TEST(profile_variables_come_before_the_defaults)
 	strcpy(harness->environment.setting[0].name, "PATH");
 	strcpy(harness->environment.setting[0].value, "/opt/x/bin:/usr/bin");
 	harness->environment.count = 1;
-	char **made = ac_command_environment_dup(session, harness, NULL);
+	char **made = keep(ac_command_environment_dup(session, harness, NULL));
 	unsigned seen = 0;
 
 	for (size_t i = 0; made[i]; i++)
