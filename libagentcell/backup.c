@@ -3,8 +3,11 @@
 #include "backup.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
 
 #include "backup_child.h"
 #include "backup_make.h"
@@ -12,17 +15,47 @@
 #include "lifecycle.h"
 #include "util.h"
 
+/* What the session will see of a declared directory: the file system without what is mounted below
+ * it, and so also what lies beneath such mounts.  -1 where it cannot be had: then by path. */
+static int clone_root(const struct ac_identity *who, const struct ac_path_entry *entry)
+{
+	ac_autoclose int fd = entry->kind == AC_PATH_DIRECTORY && entry->inode
+				      ? ac_resolve_again(who, entry, NULL)
+				      : -1;
+
+	return fd < 0 ? -1 : open_tree(fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+}
+
 static int make_work(int store_fd, const struct ac_backup_request *request, void *context,
 	struct ac_backup_totals *totals, struct ac_err *err)
 {
-	(void)context;
-	return ac_make(store_fd, request, AC_MAKE_LIVE, totals, NULL, err);
+	const bool *has_clone = context;
+	int clones[AC_PATHS_MAX], next = AC_BACKUP_KEPT_FD;
+
+	for (unsigned i = 0; i < request->paths->count; i++)
+		clones[i] = has_clone[i] ? next++ : -1;
+	return ac_make(store_fd, request, clones, AC_MAKE_LIVE, totals, NULL, err);
 }
 
 int ac_backup_make(const struct ac_backup_request *request, struct ac_backup_totals *totals,
 	struct ac_err *err)
 {
-	return ac_backup_as_user(request, make_work, NULL, totals, err);
+	bool has_clone[AC_PATHS_MAX] = { false };
+	int kept[AC_PATHS_MAX] = { 0 };
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < request->paths->count; i++) {
+		int fd = clone_root(&request->identity, &request->paths->entry[i]);
+
+		has_clone[i] = fd >= 0;
+		if (has_clone[i])
+			kept[count++] = fd;
+	}
+	int result = ac_backup_as_user(request, make_work, has_clone, kept, count, totals, err);
+
+	while (count)
+		close(kept[--count]);
+	return result;
 }
 
 struct finish {
@@ -61,5 +94,5 @@ int ac_backup_finish(const struct ac_backup_request *request, unsigned cause,
 	struct finish finish = { .cause = cause, .config = config };
 	struct ac_backup_totals totals;
 
-	return ac_backup_as_user(request, finish_work, &finish, &totals, err);
+	return ac_backup_as_user(request, finish_work, &finish, NULL, 0, &totals, err);
 }

@@ -93,21 +93,43 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Leaves 0, 1, 2 on /dev/null, the store on 3, the pipe on 4 and nothing else. */
-static int keep_descriptors(int store_fd, int report_fd)
+struct hand_over { /* descriptors for the child */
+	int store_fd, report_fd;
+	const int *kept;
+	unsigned kept_count;
+};
+
+static int move_to(int from, int to)
 {
-	int store = fcntl(store_fd, F_DUPFD_CLOEXEC, 16);
-	int report = fcntl(report_fd, F_DUPFD_CLOEXEC, 16);
+	return dup3(from, to, O_CLOEXEC) < 0 ? -errno : 0;
+}
+
+/* Leaves 0, 1, 2 on /dev/null, the store on 3, the pipe on 4, then the kept ones, and nothing else. */
+static int keep_descriptors(const struct hand_over *hand_over)
+{
+	const int high = AC_BACKUP_KEPT_FD + AC_PATHS_MAX; /* out of the way first */
+	int kept[AC_PATHS_MAX], store, report, result = 0;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	if (store < 0 || report < 0 || null < 0)
-		return -errno;
+	store = fcntl(hand_over->store_fd, F_DUPFD_CLOEXEC, high);
+	report = fcntl(hand_over->report_fd, F_DUPFD_CLOEXEC, high);
+	null = null < 0 ? -1 : fcntl(null, F_DUPFD_CLOEXEC, high);
+	if (store < 0 || report < 0 || null < 0 || hand_over->kept_count > AC_PATHS_MAX)
+		return -EMFILE;
+	for (unsigned i = 0; i < hand_over->kept_count; i++)
+		kept[i] = fcntl(hand_over->kept[i], F_DUPFD_CLOEXEC, high);
 	for (int fd = 0; fd < 3; fd++)
 		if (dup2(null, fd) < 0)
 			return -errno;
-	if (dup3(store, STORE_FD, O_CLOEXEC) < 0 || dup3(report, REPORT_FD, O_CLOEXEC) < 0)
-		return -errno;
-	return close_range(REPORT_FD + 1, ~0u, 0) < 0 ? -errno : 0;
+	if (!result)
+		result = move_to(store, STORE_FD);
+	if (!result)
+		result = move_to(report, REPORT_FD);
+	for (unsigned i = 0; !result && i < hand_over->kept_count; i++)
+		result = kept[i] < 0 ? -EMFILE : move_to(kept[i], AC_BACKUP_KEPT_FD + (int)i);
+	if (!result && close_range(AC_BACKUP_KEPT_FD + hand_over->kept_count, ~0u, 0) < 0)
+		result = -errno;
+	return result;
 }
 
 /* For good: real, effective, saved and fs ids, and no way to gain any by an exec. */
@@ -131,7 +153,7 @@ static int drop(const struct ac_identity *who)
 }
 
 static void be_the_child(const struct ac_backup_request *request, ac_backup_work *work,
-	void *context, int store_fd, int report_fd, pid_t parent)
+	void *context, const struct hand_over *hand_over, pid_t parent)
 {
 	struct ac_backup_request own = *request;
 	struct ac_backup_totals totals;
@@ -142,7 +164,7 @@ static void be_the_child(const struct ac_backup_request *request, ac_backup_work
 	reset_signals();
 	raise_limits();
 	umask(077);
-	if (keep_descriptors(store_fd, report_fd))
+	if (keep_descriptors(hand_over))
 		_exit(1);
 	result = drop(&request->identity);
 	if (result) {
@@ -268,7 +290,7 @@ static int open_store(const struct ac_backup_request *request, struct ac_err *er
 }
 
 int ac_backup_as_user(const struct ac_backup_request *request, ac_backup_work *work, void *context,
-	struct ac_backup_totals *totals, struct ac_err *err)
+	const int *kept, unsigned kept_count, struct ac_backup_totals *totals, struct ac_err *err)
 {
 	int ends[2];
 	ac_autoclose int store_fd = open_store(request, err);
@@ -285,7 +307,12 @@ int ac_backup_as_user(const struct ac_backup_request *request, ac_backup_work *w
 	if (pid < 0)
 		return ac_fail_errno(err, errno, "start the backup process");
 	if (!pid)
-		be_the_child(request, work, context, store_fd, writer, parent);
+		be_the_child(request, work, context,
+			&(struct hand_over){ .store_fd = store_fd,
+				.report_fd = writer,
+				.kept = kept,
+				.kept_count = kept_count },
+			parent);
 	close(ac_take_fd(&writer));
 	return listen_to(reader, pid, request, totals, err);
 }

@@ -14,9 +14,12 @@
 typedef int ac_backup_work(int store_fd, const struct ac_backup_request *request, void *context,
 	struct ac_backup_totals *totals, struct ac_err *err);
 
+/* The first of the kept descriptors in the child; the others follow. */
+#define AC_BACKUP_KEPT_FD 5
+
 /* Forks, drops, runs work, waits.  Progress that work reports through request->progress is passed
- * on to the caller's. */
+ * on to the caller's.  kept: further descriptors for the child, kept_count of them. */
 int ac_backup_as_user(const struct ac_backup_request *request, ac_backup_work *work, void *context,
-	struct ac_backup_totals *totals, struct ac_err *err);
+	const int *kept, unsigned kept_count, struct ac_backup_totals *totals, struct ac_err *err);
 
 #endif

@@ -155,6 +155,8 @@ static int compare_entries(struct compare *compare, struct ac_difference *differ
 	bool old_is_open = difference->old->type == AC_ENTRY_DIRECTORY;
 	bool new_is_open = difference->new->type == AC_ENTRY_DIRECTORY;
 
+	if ((old->flags | new->flags) & AC_ENTRY_MOUNT)
+		return 0; /* what is mounted there now hides it, or hid it then */
 	if (old->type != new->type) {
 		difference->change = AC_CHANGE_TYPE;
 		int result = compare->each(compare->context, difference);

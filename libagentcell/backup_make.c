@@ -76,7 +76,7 @@ static bool is_covered(const struct ac_path_list *paths, unsigned which)
 	return false;
 }
 
-static int list_roots(struct make *make, struct ac_err *err)
+static int list_roots(struct make *make, const int *root_fds, struct ac_err *err)
 {
 	const struct ac_path_list *paths = make->request->paths;
 
@@ -85,6 +85,7 @@ static int list_roots(struct make *make, struct ac_err *err)
 			continue;
 		make->roots[make->root_count++] =
 			(struct ac_walk_root){ .path = paths->entry[i].path,
+				.given_fd = root_fds ? root_fds[i] : -1,
 				.device = paths->entry[i].device,
 				.inode = paths->entry[i].inode };
 	}
@@ -248,8 +249,9 @@ static int make_locked(struct make *make, enum ac_make_state state, struct ac_er
 	return result;
 }
 
-int ac_make(int store_fd, const struct ac_backup_request *request, enum ac_make_state state,
-	struct ac_backup_totals *totals, struct ac_manifest *manifest, struct ac_err *err)
+int ac_make(int store_fd, const struct ac_backup_request *request, const int *root_fds,
+	enum ac_make_state state, struct ac_backup_totals *totals, struct ac_manifest *manifest,
+	struct ac_err *err)
 {
 	int64_t begin = now_ms();
 	struct make *make = calloc(1, sizeof *make);
@@ -263,7 +265,7 @@ int ac_make(int store_fd, const struct ac_backup_request *request, enum ac_make_
 	}
 	make->store_fd = store_fd;
 	make->request = request;
-	int result = list_roots(make, err);
+	int result = list_roots(make, root_fds, err);
 	ac_autoclose int lock = result ? -1 : lock_store(store_fd, err);
 
 	if (!result)
@@ -303,6 +305,7 @@ int ac_make_look(int store_fd, const struct ac_manifest *since, const struct ac_
 		if (lstat(since->roots + at, &st) < 0 && errno == ENOENT)
 			continue; /* all of it is missing, and that is an answer */
 		roots[request.root_count++] = (struct ac_walk_root){ .path = since->roots + at,
+			.given_fd = -1,
 			.previous = since,
 			.previous_entry = ac_manifest_root(since, since->roots + at) };
 	}

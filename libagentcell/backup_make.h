@@ -17,10 +17,12 @@ struct ac_before {
 	unsigned count;
 };
 
-/* Makes the backup and, when manifest is not NULL, hands over what it holds (ac_manifest_fini;
+/* Makes the backup.  root_fds (NULL: none): for each path a descriptor of it to walk from, or -1.
+ * And, when manifest is not NULL, hands over what it holds (ac_manifest_fini;
  * places are in the order of the store's packs as given by manifest->packs). */
-int ac_make(int store_fd, const struct ac_backup_request *request, enum ac_make_state state,
-	struct ac_backup_totals *totals, struct ac_manifest *manifest, struct ac_err *err);
+int ac_make(int store_fd, const struct ac_backup_request *request, const int *root_fds,
+	enum ac_make_state state, struct ac_backup_totals *totals, struct ac_manifest *manifest,
+	struct ac_err *err);
 
 /* Looks at the same trees without storing anything, compared with one backup: content that is
  * unchanged since then is not read. */

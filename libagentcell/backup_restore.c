@@ -186,7 +186,8 @@ static int see_present(struct ac_restore *restore, struct ac_err *err)
 		.allow_unreadable = true,
 		.environment = "{\"reason\":\"before a restore\"}" };
 
-	result = ac_make(request->store_fd, &backup, AC_MAKE_KEPT, &totals, &restore->present, err);
+	result = ac_make(
+		request->store_fd, &backup, NULL, AC_MAKE_KEPT, &totals, &restore->present, err);
 	return result ? ac_fail_within(err, "back up the present state first") : 0;
 }
 

@@ -185,9 +185,8 @@ static int open_path(const char *path, int flags)
 {
 	struct open_how how = { .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
 		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
-	int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 
-	return fd < 0 ? -errno : fd;
+	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 }
 
 static int check_root(
@@ -273,27 +272,42 @@ static int add_file_root(struct ac_walk *walk, struct ac_walk_root *root, struct
 	return result;
 }
 
-static int add_root(struct ac_walk *walk, struct ac_walk_root *root, struct ac_walker *walker,
-	struct ac_node **children)
+/* Where the root is, as a directory's descriptor and a name in it. */
+static int find_root(struct ac_walk *walk, const struct ac_walk_root *root, struct ac_item *item)
 {
 	char parent[AC_PATH_MAX];
 	const char *slash = strrchr(root->path, '/');
 
-	if (!slash || strlen(root->path) >= sizeof parent || !slash[1])
+	item->name = ".";
+	if (root->given_fd >= 0) {
+		item->directory_fd = fcntl(root->given_fd, F_DUPFD_CLOEXEC, 0);
+	} else if (!slash || strlen(root->path) >= sizeof parent || !slash[1]) {
 		return ac_fail(&walk->err, EINVAL, "%s cannot be backed up", root->path);
-	memcpy(parent, root->path, (size_t)(slash - root->path));
-	parent[slash - root->path] = '\0';
-	ac_autoclose int fd = open_path(parent[0] ? parent : "/", O_PATH | O_DIRECTORY);
-
-	if (fd < 0)
-		return ac_fail_errno(&walk->err, -fd, "open %s", parent);
-	struct ac_item item = { .directory_fd = fd,
-		.name = slash + 1,
-		.label = root->path,
-		.label_length = strlen(root->path) };
-
-	if (statx(fd, item.name, AT_SYMLINK_NOFOLLOW, AC_STATX_MASK, &item.st) < 0)
+	} else {
+		memcpy(parent, root->path, (size_t)(slash - root->path));
+		parent[slash - root->path] = '\0';
+		item->directory_fd = open_path(parent[0] ? parent : "/", O_PATH | O_DIRECTORY);
+		item->name = slash + 1;
+	}
+	if (item->directory_fd < 0)
+		return ac_fail_errno(&walk->err, errno, "open the directory of %s", root->path);
+	if (statx(item->directory_fd, item->name, AT_SYMLINK_NOFOLLOW, AC_STATX_MASK, &item->st) <
+		0)
 		return ac_fail_errno(&walk->err, errno, "stat %s", root->path);
+	return 0;
+}
+
+static int add_root(struct ac_walk *walk, struct ac_walk_root *root, struct ac_walker *walker,
+	struct ac_node **children)
+{
+	struct ac_item item = {
+		.directory_fd = -1, .label = root->path, .label_length = strlen(root->path)
+	};
+	int result = find_root(walk, root, &item);
+	ac_autoclose int closer = item.directory_fd;
+
+	if (result)
+		return result;
 	if (S_ISDIR(item.st.stx_mode))
 		return add_directory_root(walk, root, walker, &item, children);
 	if (S_ISREG(item.st.stx_mode))

@@ -22,6 +22,7 @@
 
 struct ac_walk_root {
 	const char *path; /* borrowed */
+	int given_fd; /* to walk from, or -1: path is opened (borrowed, like it) */
 	uint64_t device, inode; /* what it must be, 0: anything */
 	const struct ac_manifest *previous; /* borrowed; NULL: everything is read */
 	const struct ac_entry *previous_entry; /* of the root, in directory 0 */

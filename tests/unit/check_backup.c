@@ -99,7 +99,7 @@ static const char *make(enum ac_make_state state, struct ac_backup_totals *total
 		.exclude = &exclude,
 		.environment = "{\"key\":1}" };
 
-	ck_assert_msg(!ac_make(store_fd, &request, state, totals ? totals : &own, NULL, &err), "%s",
+	ck_assert_msg(!ac_make(store_fd, &request, NULL, state, totals ? totals : &own, NULL, &err), "%s",
 		err.text);
 	return id;
 }
@@ -304,13 +304,13 @@ START_TEST(test_refuse)
 	struct ac_backup_totals totals;
 	struct ac_backup_request request = { .backup_id = "..", .user = "check", .paths = &paths };
 
-	ck_assert_int_eq(ac_make(store_fd, &request, AC_MAKE_KEPT, &totals, NULL, &err), -EINVAL);
+	ck_assert_int_eq(ac_make(store_fd, &request, NULL, AC_MAKE_KEPT, &totals, NULL, &err), -EINVAL);
 	request.backup_id = "20261130T000001Z-000000000001";
 	paths.entry[0].inode = 1; /* not what is there */
-	ck_assert_int_eq(ac_make(store_fd, &request, AC_MAKE_KEPT, &totals, NULL, &err), -ESTALE);
+	ck_assert_int_eq(ac_make(store_fd, &request, NULL, AC_MAKE_KEPT, &totals, NULL, &err), -ESTALE);
 	paths.entry[0].inode = 0;
 	strcat(paths.entry[0].path, "/missing");
-	ck_assert_int_eq(ac_make(store_fd, &request, AC_MAKE_KEPT, &totals, NULL, &err), -ENOENT);
+	ck_assert_int_eq(ac_make(store_fd, &request, NULL, AC_MAKE_KEPT, &totals, NULL, &err), -ENOENT);
 	ck_assert(!exists(store_fd, "20261130T000001Z-000000000001.manifest"));
 	ck_assert_int_eq(fchmod(store_fd, 0750), 0);
 	ck_assert_int_eq(ac_backup_open(store, &err), -EPERM);

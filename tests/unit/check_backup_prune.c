@@ -71,7 +71,7 @@ static const char *make(unsigned which, const char *state)
 	};
 
 	ck_assert_msg(
-		!ac_make(store_fd, &request, AC_MAKE_LIVE, &totals, NULL, &err), "%s", err.text);
+		!ac_make(store_fd, &request, NULL, AC_MAKE_LIVE, &totals, NULL, &err), "%s", err.text);
 	if (strcmp(state, "live"))
 		ck_assert_int_eq(ac_store_state_set(store_fd, id, state, &err), 0);
 	return id;

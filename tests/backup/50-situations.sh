@@ -1,0 +1,186 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# What may go wrong around a backup, one thing after the other: each is named, and none leaves a backup
+# that is not one.
+. "$(dirname "$0")/lib.sh"
+[ -n "${IN_PRIVATE:-}" ] || {
+	rm -rf "$base"
+	IN_PRIVATE=1 unshare -m --propagation private -- "$0"
+	exit
+}
+project=$work/project
+as_user mkdir "$project"
+as_user sh -c "cd '$project' && for i in 1 2 3; do echo \$i >f\$i; done"
+
+visible() { [ -e "$store/$id.manifest" ]; }
+fails_with() { # text command...
+	text=$1
+	shift
+	if "$@" >"$base/said" 2>&1; then
+		echo "unexpected success"
+		return 1
+	fi
+	grep -q -- "$text" "$base/said" || {
+		cat "$base/said"
+		return 1
+	}
+	! visible
+}
+
+next_id
+check 'in peace' make "$project"
+finish_backup "$id" 1 99 0 0
+equal 'the store is the user'"'"'s alone' "$(stat -c '%u %g %a' "$store")" "$uid $gid 700"
+equal 'and so is all in it' "$(find "$store" -mindepth 1 \( ! -uid $uid -o -perm /077 \))" ''
+
+# --- Cannot be read.
+echo secret >"$project/roots" && chmod 600 "$project/roots"
+next_id
+check 'a file that the user cannot read is named' fails_with 'cannot be read.*roots' make "$project"
+next_id
+check 'or allowed' make -u "$project"
+finish_backup "$id" 1 99 0 0
+refute 'and not leaked' grep -qa secret "$store"/*.pack
+rm "$project/roots"
+as_user mkdir "$project/mounted" && as_user sh -c "echo beneath >'$project/mounted/beneath'"
+mount -t tmpfs tmpfs "$project/mounted" && echo elsewhere >"$project/mounted/elsewhere"
+names() { reader "$id" | cut -d' ' -f1 | /usr/bin/python3 -c 'import sys; print(*(bytes.fromhex(l).decode().rsplit("/", 1)[1] for l in sys.stdin))'; }
+next_id
+check 'a project with something mounted in it' make "$project"
+equal 'what the session will see is in the backup' "$(names)" 'project f1 f2 f3 mounted beneath'
+finish_backup "$id" 1 99 0 0
+check 'restore leaves what is mounted alone' cell restore "$id"
+equal 'it is there' "$(cat "$project/mounted/elsewhere")" elsewhere
+umount "$project/mounted"
+as_user rm "$project/mounted/beneath"
+check 'and brings back what lay beneath' cell restore "$id"
+equal 'it is back' "$(cat "$project/mounted/beneath")" beneath
+as_user rm -r "$project/mounted"
+next_id
+check 'a path that is not there is named' fails_with "$project/nothing" make "$project/nothing"
+as_user ln -s "$project" "$work/link"
+next_id
+check 'a symlink is no path' fails_with "$work/link" make "$work/link"
+
+# --- Changes under its hands.
+as_user sh -c "head -c 8000000 /dev/urandom >'$project/busy'"
+setpriv --reuid $uid --regid $gid --clear-groups /usr/bin/python3 -c '
+import os, sys
+fd = os.open(sys.argv[1], os.O_WRONLY)
+while True:
+    os.pwrite(fd, b"x", 5000000)' "$project/busy" &
+writer=$!
+sleep 0.2
+next_id
+check 'a file that changes each time it is read is torn' fails_with 'changed each time.*busy' make "$project"
+next_id
+check 'or allowed' make -t "$project"
+finish_backup "$id" 1 99 0 0
+kill $writer
+wait $writer 2>/dev/null
+next_id
+check 'and read again by the next one' make "$project"
+equal 'which has it right' "$(reader "$id" | sed -n 's/.* 8000000 \([0-9a-f]*\) .*/\1/p')" \
+	"$(sha256sum "$project/busy" | cut -d' ' -f1)"
+finish_backup "$id" 1 99 0 0
+as_user rm "$project/busy"
+
+# --- Edited with the size and the times kept: found by its ctime.
+as_user sh -c "cd '$project' && touch -d '2020-01-01' f1"
+next_id && make "$project" >/dev/null && finish_backup "$id" 1 99 0 0
+as_user sh -c "cd '$project' && touch -r f1 ../times && printf X | dd of=f1 conv=notrunc status=none && touch -r ../times f1"
+check 'same size, same mtime: diff sees it' sh -c "[ \"\$('$B/backup/driver' 2>/dev/null; setpriv --reuid $uid --regid $gid --clear-groups '$B/bin/agentcell' diff --store '$store' $id | grep -c 'f1  (content')\" = 1 ]"
+check 'restore puts it back' cell restore "$id"
+equal 'really' "$(cat "$project/f1")" 1
+
+# --- A store through a mapping that was dirty already moves no ctime; the window catches it.
+setpriv --reuid $uid --regid $gid --clear-groups /usr/bin/python3 "$here/mapped.py" "$project/mapped" "$base/go" >"$base/mapper" &
+mapper=$!
+while [ ! -e "$project/mapped.ready" ]; do sleep 0.05; done
+next_id && make "$project" >/dev/null && finish_backup "$id" 1 99 0 0
+touch "$base/go"
+wait $mapper
+next_id && make "$project" >/dev/null && finish_backup "$id" 1 99 0 0
+equal 'the store through the mapping left no sign' "$(cat "$base/mapper")" 'ctime did not move'
+equal 'and is found' "$(reader "$id" | grep -c "$(sha256sum "$project/mapped" | cut -d' ' -f1)")" 1
+
+# --- Limits of the user: lifted, or named.
+next_id
+as_user sh -c "head -c 3000000 /dev/urandom >'$project/new'"
+check 'a tiny limit of file size does not matter to root' sh -c "ulimit -S -f 8; exec '$B/backup/driver' make '$store' $id $uid $gid '$project'"
+finish_backup "$id" 1 99 0 0
+
+# --- A full disk, for real.
+mkdir "$base/mnt"
+mount -t tmpfs -o size=2m,mode=755 tmpfs "$base/mnt"
+small=$base/mnt/user
+for size in 1 2 3; do
+	as_user sh -c "head -c ${size}000000 /dev/urandom >'$project/full$size'"
+	next_id
+	"$B/backup/driver" make "$small" "$id" $uid $gid "$project" >"$base/said" 2>&1 &&
+		[ ! -e "$small/$id.manifest" ] && echo impossible
+done
+check 'a full disk is named' grep -q 'No space left' "$base/said"
+equal 'nothing is left of it' "$(find "$small" -name 'tmp-*' -o -name '*.pack' -o -name "$id*")" ''
+as_user rm "$project"/full* "$project/new"
+next_id
+check 'and the next one works' "$B/backup/driver" make "$small" "$id" $uid $gid "$project"
+umount "$base/mnt"
+
+# --- A store that is not what it should be: root looks at nothing in it, and trusts no name.
+mkdir "$base/evil" && chmod 755 "$base/evil"
+mkdir "$base/evil/target" && chown $uid:$gid "$base/evil/target"
+ln -s "$base/evil/target" "$base/evil/user"
+refute 'a symlink in its place' "$B/backup/driver" make "$base/evil/user" "$id" $uid $gid "$project"
+rm "$base/evil/user" && mkdir "$base/evil/user" && chown 47112 "$base/evil/user"
+refute 'one of another user' "$B/backup/driver" make "$base/evil/user" "$id" $uid $gid "$project"
+chown $uid "$base/evil/user" && chmod 755 "$base/evil/user"
+refute 'one that others can read' "$B/backup/driver" make "$base/evil/user" "$id" $uid $gid "$project"
+chmod 777 "$base/evil" && rm -rf "$base/evil/user"
+refute 'one in a directory that others can write' "$B/backup/driver" make "$base/evil/user" "$id" $uid $gid "$project"
+for name in lock x.manifest x.pack; do
+	as_user ln -sf "$base/evil/target/made-by-$name" "$store/$name"
+done
+next_id
+refute 'a lock that is a symlink' make "$project"
+as_user rm "$store/lock"
+next_id
+check 'other symlinks in it do not matter' make "$project"
+finish_backup "$id" 1 99 0 0
+equal 'and nothing was written through them' "$(ls "$base/evil/target")" ''
+as_user rm -f "$store/x.manifest" "$store/x.pack"
+
+# --- Two at once, and one that is pruned meanwhile.
+next_id && one=$id && next_id && two=$id
+"$B/backup/driver" make "$store" "$one" $uid $gid "$project" >/dev/null 2>&1 &
+first=$!
+"$B/backup/driver" make "$store" "$two" $uid $gid "$project" >/dev/null 2>&1 &
+second=$!
+wait $first
+status=$?
+wait $second
+equal 'two backups at once' "$status $?" '0 0'
+check 'and verify' cell backups --verify all
+check 'the user is told what lives' sh -c "! setpriv --reuid $uid --regid $gid --clear-groups '$B/bin/agentcell' restore --store '$store' $one 2>&1 | grep -q restored"
+check 'force' cell restore --force "$one"
+finish_backup "$one" 1 99 0 0
+finish_backup "$two" 1 99 0 0
+check 'json lists sizes' sh -c "setpriv --reuid $uid --regid $gid --clear-groups '$B/bin/agentcell' backups --json --store '$store' |
+	/usr/bin/python3 -c 'import json, sys; b = json.load(sys.stdin); assert len(b) > 5 and all(x[\"own_bytes\"] > 0 for x in b)'"
+
+# --- Single files and directories.
+as_user sh -c "cd '$project' && mkdir -p d/e && echo 1 >d/e/x && echo 2 >d/y"
+next_id && make "$project" >/dev/null && finish_backup "$id" 1 99 0 0
+as_user sh -c "cd '$project' && rm -r d && echo changed >f2 && echo changed >f3 && echo >added"
+check 'one file' cell restore "$id" "$project/f2"
+equal 'it is back' "$(cat "$project/f2")" 2
+equal 'the others are as they were' "$(cat "$project/f3")" changed
+check 'one file in a directory that is gone' cell restore "$id" "$project/d/e/x"
+equal 'it is back' "$(cat "$project/d/e/x")" 1
+refute 'the others are not' test -e "$project/d/y"
+check 'something that was added goes' cell restore "$id" "$project/added"
+refute 'it is gone' test -e "$project/added"
+refute 'a name that nobody knows is refused' cell restore "$id" "$project/nothing"
+check 'diff of one path' sh -c "[ \"\$(setpriv --reuid $uid --regid $gid --clear-groups '$B/bin/agentcell' diff --store '$store' $id '$project/d' | wc -l)\" = 1 ]"
+check 'a patch' sh -c "setpriv --reuid $uid --regid $gid --clear-groups '$B/bin/agentcell' diff --patch --store '$store' $id '$project/f3' | grep -qx -- '-3'"
+finish
