@@ -138,7 +138,11 @@ void ac_walk_torn(struct ac_walk *walk, const struct ac_node *node, const char *
 void ac_walk_progress(struct ac_walker *walker);
 bool ac_walk_is_excluded(const struct ac_walk *walk, const struct ac_node *node, const char *name);
 bool ac_walk_trusts(const struct ac_walk_root *root, const struct ac_entry *previous);
-int ac_walk_run(struct ac_walk *walk, struct ac_shard *shards, unsigned *shard_count);
+int ac_walk_roots(struct ac_walk *walk, struct ac_walker *walker); /* notes and pushes them */
+unsigned ac_walk_workers(void); /* how many threads are wanted */
+void ac_walk_work(struct ac_walk *walk, struct ac_walker *walkers); /* until all is done */
+int ac_walk_grow(struct ac_walk *walk);
+void ac_walk_give_back(struct ac_walk *walk, struct ac_walk_batch *batch);
 int ac_walk_directory(struct ac_walker *walker, struct ac_node *node);
 int ac_walk_batch(struct ac_walker *walker, struct ac_walk_batch *batch);
 int ac_walk_item(struct ac_walker *walker, struct ac_item *item, unsigned char type,

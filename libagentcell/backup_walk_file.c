@@ -279,9 +279,8 @@ int ac_walk_small_file(struct ac_walker *walker, struct ac_item *item)
 	struct ac_err err;
 
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	int fd = openat(item->directory_fd, item->name,
+	ac_autoclose int fd = openat(item->directory_fd, item->name,
 		O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_NOATIME | O_CLOEXEC);
-	ac_autoclose int closer = fd;
 
 	if (fd < 0 || ac_lane_space(&walker->lane, &space, &err))
 		return AC_ITEM_OTHER;
