@@ -153,6 +153,11 @@ $(B)/backup/driver: $(B)/tests/backup/driver.o $(B)/libagentcell.a
 	@mkdir -p $(@D)
 	$(CC) $(AC_LDFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(lib_libs)
 
+# Programs of benches.
+$(B)/bench/listener_events: $(B)/tests/bench/listener_events.o $(B)/libparts.a $(B)/libagentcell.a
+	@mkdir -p $(@D)
+	$(CC) $(AC_LDFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(lib_libs) $(listener_libs) $(plugin_libs)
+
 # The plugin's own test loads the built plugin between two scripted sides.
 $(B)/fake/sudoers.so: tests/unit/fake_sudoers.c
 	@mkdir -p $(@D)
@@ -217,7 +222,7 @@ asan:
 		CFLAGS='-O1 -g' asan-run
 asan-run: $(unit_bin)
 	CK_FORK=no ASAN_OPTIONS=detect_leaks=1 $(run_tests) unit
-bench: all $(backup_bin)
+bench: all $(backup_bin) $(audit_bin) $(B)/bench/listener_events
 	AGENTCELL_BUILD='$(abspath $(B))' tests/bench/run
 lint: $(B)/seccomp_filter.h
 	$(file >$(B)/flags,$(filter-out -ftrivial-auto-var-init=zero -Werror,$(AC_CFLAGS)) -DTEST_BUILD='"$(abspath $(B))"')

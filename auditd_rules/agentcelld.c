@@ -14,12 +14,13 @@
 #include "replay.h"
 
 static const char usage[] =
-	"usage: agentcelld [-c config] [-n fd]\n"
+	"usage: agentcelld [-c config] [-n fd] [--plugin]\n"
 	"       agentcelld --replay file --policy session-directory [--silent file]\n";
 
 struct options {
 	const char *config, *replay, *policy, *silent;
 	int ready_fd;
+	bool plugin;
 };
 
 static int parse_fd(const char *text)
@@ -30,12 +31,16 @@ static int parse_fd(const char *text)
 	return *text && !*end && fd > 2 && fd < 1024 ? (int)fd : -1;
 }
 
-/* Every option takes a value; false: not understood. */
+/* Every option but one takes a value; false: not understood. */
 static bool parse(int argc, char **argv, struct options *options)
 {
-	for (int i = 1; i < argc; i += 2) {
+	for (int i = 1; i < argc; i++) {
 		const char *value = i + 1 < argc ? argv[i + 1] : NULL;
 
+		if (!strcmp(argv[i], "--plugin")) {
+			options->plugin = true;
+			continue;
+		}
 		if (!value)
 			return false;
 		if (!strcmp(argv[i], "-c"))
@@ -50,13 +55,14 @@ static bool parse(int argc, char **argv, struct options *options)
 			options->silent = value;
 		else
 			return false;
+		i++;
 	}
 	return !options->replay == !options->policy;
 }
 
 int main(int argc, char **argv)
 {
-	struct options options = { AC_CONFIG_FILE, NULL, NULL, AC_SILENT_FILE, -1 };
+	struct options options = { AC_CONFIG_FILE, NULL, NULL, AC_SILENT_FILE, -1, false };
 
 	if (!parse(argc, argv, &options)) {
 		(void)fputs(usage, stderr);
@@ -71,5 +77,5 @@ int main(int argc, char **argv)
 	if (options.ready_fd >= 0)
 		(void)fcntl(options.ready_fd, F_SETFD, FD_CLOEXEC);
 	openlog("agentcelld", LOG_PID | LOG_PERROR, LOG_AUTHPRIV);
-	return ac_guardian_run(options.config, options.ready_fd);
+	return ac_guardian_run(options.config, options.ready_fd, options.plugin);
 }

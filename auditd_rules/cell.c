@@ -167,7 +167,8 @@ static int know_addresses(struct ac_cell *cell, struct ac_err *err)
 
 	if (rc || !policy->firewall_enabled)
 		return rc;
-	rc = ac_session_in_network(&cell->session, read_elements, cell->addresses, &cell->session.err);
+	rc = ac_session_in_network(
+		&cell->session, read_elements, cell->addresses, &cell->session.err);
 	if (rc)
 		*err = cell->session.err;
 	return rc;

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "cell.h"
+#include "confine.h"
 #include "firewall.h"
 #include "safefile.h"
 #include "util.h"
@@ -258,6 +259,8 @@ static int start(struct ac_guardian *guardian, const char *config_path, struct a
 	if (!rc)
 		rc = make_directories(err);
 	if (!rc)
+		rc = ac_confine(err);
+	if (!rc)
 		rc = ac_warden_start(&guardian->warden, err);
 	if (!rc) /* behind the fork: the warden must not hold it */
 		rc = lock_out_others(guardian, err);
@@ -339,7 +342,7 @@ static void stop(struct ac_guardian *guardian)
 	free(guardian);
 }
 
-int ac_guardian_run(const char *config_path, int ready_fd)
+int ac_guardian_run(const char *config_path, int ready_fd, bool plugin)
 {
 	struct ac_guardian *guardian = calloc(1, sizeof(*guardian));
 	struct ac_err err = { 0 };
@@ -350,6 +353,7 @@ int ac_guardian_run(const char *config_path, int ready_fd)
 	guardian->epoll_fd = guardian->kernel.fd = guardian->warden.fd = guardian->warden.pidfd =
 		-1;
 	guardian->lock_fd = -1;
+	guardian->plugin = plugin;
 	guardian->listener.fd = guardian->signals.fd = guardian->second.fd = -1;
 	rc = start(guardian, config_path, &err);
 	if (!rc)

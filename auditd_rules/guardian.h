@@ -51,6 +51,7 @@ struct ac_guardian {
 	uint64_t seconds; /* ticks so far */
 	bool owner_gone; /* a connection of root's ended without a session: look for orphans soon */
 	uint64_t killed_by_warden;
+	bool plugin; /* the stream comes from auditd, on standard input */
 	bool stopping;
 	struct ac_report report; /* scratch: too large for a stack */
 	struct ac_watched watched; /* scratch */
@@ -58,7 +59,7 @@ struct ac_guardian {
 
 /* Everything is made ready, orphans are adopted, the socket is bound; ready_fd (or -1) gets one
  * newline.  Then serves until SIGTERM.  Returns the exit code. */
-int ac_guardian_run(const char *config_path, int ready_fd);
+int ac_guardian_run(const char *config_path, int ready_fd, bool plugin);
 
 int ac_source_add(struct ac_guardian *guardian, struct ac_source *source, int fd,
 	void (*ready)(struct ac_guardian *, struct ac_source *), struct ac_err *err);

@@ -7,9 +7,11 @@
  * back; if it does, the cells go on, else their sessions end as lost.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <syslog.h>
+#include <unistd.h>
 
 #include "cell.h"
 #include "names.h"
@@ -32,11 +34,35 @@ static void take_baseline(struct ac_guardian *guardian, const struct audit_statu
 	guardian->health.lost_before = status->lost;
 }
 
+/* The kernel's stream is opened anew each time; the pipe from auditd is there, or is not. */
+static int open_stream(struct ac_guardian *guardian, struct ac_err *err)
+{
+	struct ac_stream stream;
+	int fd;
+
+	if (!guardian->plugin) {
+		fd = ac_kernel_subscribe(err);
+		if (fd >= 0)
+			ac_watch_set_source(guardian->watch, fd, false);
+		return fd < 0 ? fd : 0;
+	}
+	ac_watch_stream(guardian->watch, &stream);
+	if (stream.closed)
+		return ac_fail(err, EPIPE, "auditd has closed the pipe: it starts us again");
+	if (stream.records)
+		return 0;
+	fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0 || fcntl(fd, F_SETFL, O_NONBLOCK))
+		return ac_fail_errno(err, errno, "read audit records from standard input");
+	ac_watch_set_source(guardian->watch, fd, true);
+	return 0;
+}
+
 /* Everything that watching needs, from the start. */
 static int set_up(struct ac_guardian *guardian, struct ac_err *err)
 {
 	struct audit_status status;
-	int rc = ac_kernel_prepare(&guardian->kernel, guardian->config->enable_audit, err), fd;
+	int rc = ac_kernel_prepare(&guardian->kernel, guardian->config->enable_audit, err);
 
 	if (!rc)
 		rc = ac_rules_load(&guardian->rules, &guardian->kernel, err);
@@ -44,11 +70,9 @@ static int set_up(struct ac_guardian *guardian, struct ac_err *err)
 		rc = ac_state_save(&guardian->kernel, &guardian->rules, err);
 	if (rc)
 		return rc;
-	fd = ac_kernel_subscribe(err);
-	if (fd < 0)
-		return fd;
-	ac_watch_set_source(guardian->watch, fd);
-	rc = ac_guardian_sync(guardian, MARK_MS, err);
+	rc = open_stream(guardian, err);
+	if (!rc)
+		rc = ac_guardian_sync(guardian, MARK_MS, err);
 	if (!rc)
 		rc = ac_kernel_status(&guardian->kernel, &status, err);
 	if (!rc)

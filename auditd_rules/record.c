@@ -128,12 +128,14 @@ static const struct {
 /* SYSCALL, UNKNOWN[1423], 1300; 0: a type that nobody here asks for. */
 static int type_number(struct ac_span word)
 {
-	static const char unknown[] = "UNKNOWN[";
+	static const char unknown[] = "UNKNOWN[", daemon[] = "DAEMON_";
 	uint64_t number;
 
 	for (size_t i = 0; i < sizeof(type_names) / sizeof(type_names[0]); i++)
 		if (ac_span_is(word, type_names[i].name))
 			return type_names[i].type;
+	if (word.length > sizeof(daemon) && !memcmp(word.text, daemon, sizeof(daemon) - 1))
+		return AC_RECORD_DAEMON;
 	if (word.length > sizeof(unknown) && !memcmp(word.text, unknown, sizeof(unknown) - 1) &&
 		word.text[word.length - 1] == ']')
 		word = (struct ac_span){ word.text + sizeof(unknown) - 1,

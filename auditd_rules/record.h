@@ -18,6 +18,7 @@
 
 /* Types that old headers of libaudit and Linux do not name. */
 enum {
+	AC_RECORD_DAEMON = 1200, /* auditd's own; their serials are not the kernel's */
 	AC_RECORD_SYSCALL = 1300,
 	AC_RECORD_PATH = 1302,
 	AC_RECORD_CONFIG_CHANGE = 1305,

@@ -121,9 +121,12 @@ static void look_for_mark(struct ac_watch *watch, const struct ac_record *record
 
 void ac_watch_record(struct ac_watch *watch, const struct ac_record *record)
 {
-	uint64_t missing = ac_serials_see(&watch->serials, record->serial);
+	uint64_t missing;
 
 	watch->stream.records++;
+	if (record->type == AC_RECORD_DAEMON)
+		return;
+	missing = ac_serials_see(&watch->serials, record->serial);
 	if (missing) {
 		watch->stream.missing += missing;
 		ac_watch_notify(watch);
@@ -166,6 +169,8 @@ static bool take_batch(struct ac_watch *watch, struct buffers *buffers)
 
 	if (watch->source_fd < 0 || watch->stream.closed)
 		return false;
+	if (watch->text)
+		return ac_watch_take_text(watch);
 	for (unsigned i = 0; i < BATCH; i++) {
 		buffers->vector[i] = (struct iovec){ buffers->bytes[i], RECORD_SIZE };
 		buffers->message[i].msg_hdr = (struct msghdr){ .msg_iov = &buffers->vector[i],

@@ -67,8 +67,9 @@ struct ac_watch;
 /* Serves uids first..last; no thread runs yet. */
 struct ac_watch *ac_watch_create(uid_t first, uid_t last, struct ac_err *err);
 
-/* Takes over the descriptor of the stream (or changes it, after a loss). */
-void ac_watch_set_source(struct ac_watch *watch, int fd);
+/* Takes over the descriptor of the stream (or changes it, after a loss): the kernel's socket, or a
+ * pipe with lines of text. */
+void ac_watch_set_source(struct ac_watch *watch, int fd, bool text);
 /* The pulse (may be NULL) gets one beat a round. */
 int ac_watch_start(struct ac_watch *watch, struct ac_pulse *pulse, struct ac_err *err);
 void ac_watch_destroy(struct ac_watch *watch); /* stops the thread; NULL is fine */

@@ -12,13 +12,15 @@
 
 #define CREDIT 10000 /* what a new session may use up at once, see pending.c */
 
-void ac_watch_set_source(struct ac_watch *watch, int fd)
+void ac_watch_set_source(struct ac_watch *watch, int fd, bool text)
 {
 	int old;
 
 	pthread_mutex_lock(&watch->lock);
 	old = watch->source_fd;
 	watch->source_fd = fd;
+	watch->text = text;
+	watch->line_used = 0;
 	watch->stream.closed = false;
 	ac_serials_reset(&watch->serials);
 	pthread_mutex_unlock(&watch->lock);

@@ -14,6 +14,7 @@
 #define AC_PENDING_MAX 256
 #define AC_RING_SIZE 256
 #define AC_DOMAINS_MAX 4096
+#define AC_LINES_SIZE 65536
 
 enum ac_slot_state {
 	AC_SLOT_CANARY, /* registered: only the canary is looked for */
@@ -48,6 +49,9 @@ struct ac_watch {
 	struct ac_pulse *pulse;
 	bool running, stop, realtime;
 	int source_fd, event_fd, kick_fd;
+	bool text; /* the source is a pipe from auditd */
+	size_t line_used;
+	char line[AC_LINES_SIZE];
 	uid_t first, last;
 	struct ac_slot **slot_of; /* by uid - first */
 	struct ac_serials serials;
@@ -70,6 +74,9 @@ void ac_slot_freeze(struct ac_slot *slot, bool frozen);
 void ac_slot_kill(struct ac_slot *slot);
 void ac_watch_notify(struct ac_watch *watch); /* to the guardian */
 void ac_watch_kick(struct ac_watch *watch); /* to the thread */
+
+/* watch_text.c: reads the pipe; false when there was nothing (more) to read. */
+bool ac_watch_take_text(struct ac_watch *watch);
 
 /* pending.c: the life of events. */
 void ac_pending_take(struct ac_watch *watch, const struct ac_record *record);

@@ -5,6 +5,7 @@
  *
  *     attack <word> <path>
  */
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +28,7 @@
 #include <sys/types.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "util.h"
@@ -272,14 +274,65 @@ static long docker(const char *path)
 		socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&address, sizeof(address));
 }
 
-static long internet(const char *path)
+/* "192.0.2.1:443" */
+static struct sockaddr_in address_of(const char *text)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(443) };
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	char copy[64];
+	char *colon;
 
-	(void)path;
-	address.sin_addr.s_addr = htonl(0x7f630001); /* 127.99.0.1: never leaves the machine */
+	(void)snprintf(copy, sizeof(copy), "%.63s", text);
+	colon = strrchr(copy, ':');
+	if (colon) {
+		*colon = 0;
+		address.sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10));
+	}
+	(void)inet_pton(AF_INET, copy, &address.sin_addr);
+	return address;
+}
+
+static long tcp(const char *path)
+{
+	struct sockaddr_in address = address_of(path);
+
 	return connect(
 		socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&address, sizeof(address));
+}
+
+static long tcp_nonblocking(const char *path)
+{
+	struct sockaddr_in address = address_of(path);
+
+	return connect(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), (struct sockaddr *)&address,
+		sizeof(address));
+}
+
+static long udp(const char *path)
+{
+	struct sockaddr_in address = address_of(path);
+
+	return sendto(socket(AF_INET, SOCK_DGRAM, 0), "x", 1, 0, (struct sockaddr *)&address,
+		sizeof(address));
+}
+
+/* As resolvers do: the address first, the packet later. */
+static long udp_connected(const char *path)
+{
+	struct sockaddr_in address = address_of(path);
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
+		return -1;
+	return send(fd, "x", 1, 0);
+}
+
+/* Only asks which way it would go: no packet. */
+static long udp_connect(const char *path)
+{
+	struct sockaddr_in address = address_of(path);
+
+	return connect(
+		socket(AF_INET, SOCK_DGRAM, 0), (struct sockaddr *)&address, sizeof(address));
 }
 
 /* The system call interface of 32-bit programs, where the kernel has one. */
@@ -379,6 +432,41 @@ static long log_flood(const char *path)
 	return 0;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Violates once, then goes on reading for as long as it lives; the file "spree" tells the tale:
+ * before, after, last sign of life (ns), files read. */
+static long spree(const char *path)
+{
+	int fd = open("spree", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	volatile uint64_t *tale;
+	char buffer[64];
+
+	if (fd < 0 || ftruncate(fd, 4096))
+		return -1;
+	tale = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (tale == MAP_FAILED)
+		return -1;
+	memset((void *)(uintptr_t)tale, 0, 4096);
+	tale[0] = now_ns();
+	(void)plain(path);
+	tale[1] = now_ns();
+	for (;;) {
+		int text = open("text", O_RDONLY | O_CLOEXEC);
+
+		if (read(text, buffer, sizeof(buffer)) > 0)
+			tale[3]++;
+		close(text);
+		tale[2] = now_ns();
+	}
+}
+
 static const struct {
 	const char *word;
 	long (*act)(const char *path);
@@ -415,7 +503,11 @@ static const struct {
 	{ "packet", packet_socket },
 	{ "vsock", vsock },
 	{ "docker", docker },
-	{ "internet", internet },
+	{ "tcp", tcp },
+	{ "tcp-nonblocking", tcp_nonblocking },
+	{ "udp", udp },
+	{ "udp-connected", udp_connected },
+	{ "udp-connect", udp_connect },
 	{ "b32", thirty_two_bit },
 	{ "x32", x32 },
 	{ "long", long_name },
@@ -425,6 +517,7 @@ static const struct {
 	{ "flood", flood },
 	{ "build", build },
 	{ "log-flood", log_flood },
+	{ "spree", spree },
 };
 
 int main(int argc, char **argv)

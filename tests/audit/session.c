@@ -3,12 +3,12 @@
  * A sudo without sudo: one session, made by hand and told to the listener as sudo's process would.
  *
  *     session [-i id] [-u uid] [-r risk] [-w seconds] [-p path]... [-b bait]... [-e host:port]
- *             [-C] [-L] [-s state-file] -- command [argument]...
+ *             [-C] [-L] [-T] [-s state-file] -- command [argument]...
  *
  * The child is the launcher: it takes the uid, reports, waits for GO, confines itself by Landlock as
  * the real one does (-L: not), and execs.  Prints what the listener says; exits with the cause
  * (enum ac_cause) of ENDED, 99 when it was refused, 98 when the connection was lost.
- * -C: never says EXITED (a sudo that is stuck).
+ * -C: never says EXITED (a sudo that is stuck).  -T: prints when the command died (monotonic ns).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +38,7 @@
 
 static struct ac_err err;
 static struct ac_session_policy session;
-static bool landlock = true, says_exited = true;
+static bool landlock = true, says_exited = true, tells_death;
 static const char *readable[] = { "/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "/dev" };
 
 static int fail(const char *what)
@@ -94,6 +94,15 @@ static void fill(uid_t uid)
 	policy->limits.cpu_weight = 100;
 }
 
+/* For the test, which looks at the end whether anything is left. */
+static void note_id(const char *id)
+{
+	ac_autofclose FILE *file = fopen("/run/ids", "ae");
+
+	if (file)
+		(void)fprintf(file, "%s\n", id);
+}
+
 /* The set-up steps that sudo's side has behind it when the listener comes in. */
 static int set_up(struct ac_journal *journal, int *cgroup_fd)
 {
@@ -109,6 +118,7 @@ static int set_up(struct ac_journal *journal, int *cgroup_fd)
 			return -1;
 	if (ac_policy_write(journal->directory_fd, &session, &err))
 		return -1;
+	note_id(id);
 	*cgroup_fd = ac_cgroup_make(id, &session.policy.limits, NULL, &err);
 	return *cgroup_fd < 0 ? -1 : 0;
 }
@@ -182,6 +192,14 @@ static void launch(int fd, char **command)
 	_exit(127);
 }
 
+static void print_death(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	(void)printf("death %lld\n", (long long)now.tv_sec * 1000000000 + now.tv_nsec);
+}
+
 /* Until the listener says how it ended. */
 static int supervise(int fd, pid_t child, const char *state_file)
 {
@@ -200,6 +218,8 @@ static int supervise(int fd, pid_t child, const char *state_file)
 	for (;;) {
 		(void)poll(fds, 2, -1);
 		if (fds[1].revents) {
+			if (tells_death)
+				print_death();
 			(void)waitpid(child, &status, 0);
 			fds[1].fd = -1;
 			ac_wire_make(&message, AC_WIRE_EXITED, session.plan.session_id, status, "");
@@ -266,7 +286,7 @@ int main(int argc, char **argv)
 	session.policy.limits.wall_clock_s = 60;
 	if (ac_session_id_make(session.plan.session_id, &err))
 		return fail("make an id");
-	while ((option = getopt(argc, argv, "+i:u:r:w:p:b:e:CLs:")) != -1) {
+	while ((option = getopt(argc, argv, "+i:u:r:w:p:b:e:CLTs:")) != -1) {
 		if (option == 'i')
 			(void)snprintf(session.plan.session_id, sizeof(session.plan.session_id),
 				"%s", optarg);
@@ -286,6 +306,8 @@ int main(int argc, char **argv)
 			return fail("endpoint");
 		else if (option == 'C')
 			says_exited = false;
+		else if (option == 'T')
+			tells_death = true;
 		else if (option == 'L')
 			landlock = false;
 		else if (option == 's')

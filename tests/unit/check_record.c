@@ -37,7 +37,8 @@ START_TEST(heads)
 	ck_assert_int_eq(parse("node=h type=PATH msg=audit(1.000:2): item=0").type, AC_RECORD_PATH);
 	ck_assert_int_eq(parse("type=UNKNOWN[1423] msg=audit(1.000:2): a=b").type, 1423);
 	ck_assert_int_eq(parse("type=1424 msg=audit(1.000:2): a=b").type, 1424);
-	ck_assert_int_eq(parse("type=DAEMON_START msg=audit(1.000:2): a=b").type, 0);
+	ck_assert_int_eq(parse("type=DAEMON_START msg=audit(1.000:2): a=b").type, AC_RECORD_DAEMON);
+	ck_assert_int_eq(parse("type=LOGIN msg=audit(1.000:2): a=b").type, 0);
 }
 END_TEST
 
