@@ -28,7 +28,8 @@ static const struct filter {
 	const struct sock_filter *code;
 	size_t length;
 } normal = { filter_normal, sizeof(filter_normal) / sizeof(filter_normal[0]) },
-  nested = { filter_nested, sizeof(filter_nested) / sizeof(filter_nested[0]) };
+  nested = { filter_nested, sizeof(filter_nested) / sizeof(filter_nested[0]) },
+  quiet = { filter_quiet, sizeof(filter_quiet) / sizeof(filter_quiet[0]) };
 
 /* Check notes every assertion that holds, which takes longer than what is tested. */
 #define MUST(condition) \
@@ -88,8 +89,29 @@ static int call(const struct filter *filter, long number, uint64_t a0, uint64_t 
 		.nr = (int)number, .arch = seccomp_arch_native(), .args = { a0, a1, a2, a3 }
 	};
 
-	return run(filter, &data);
+	int heard = run(filter, &data);
+
+	/* As the kernel does with two filters: both run, a refusal wins, the later one's of two. */
+	return heard == ALLOWED ? run(&quiet, &data) : heard;
 }
+
+/* No honest program's fallback may fill the records: what is refused with ENOSYS is refused by the
+ * quiet filter alone, everything else by the one that is heard. */
+START_TEST(test_one_filter_refuses)
+{
+	static const int words[] = { SYS_clone3, SYS_io_uring_setup, SYS_openat2, 5000, SYS_bpf,
+		SYS_perf_event_open, SYS_kcmp };
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		struct seccomp_data data = { .nr = words[i], .arch = seccomp_arch_native() };
+		int heard = run(&normal, &data), silent = run(&quiet, &data);
+
+		MUST((heard == ALLOWED) != (silent == ALLOWED));
+		MUST(heard != ENOSYS);
+		MUST(silent == ALLOWED || silent == ENOSYS);
+	}
+}
+END_TEST
 
 START_TEST(test_new_calls_are_missing)
 {
@@ -312,6 +334,7 @@ int main(void)
 	int failed;
 
 	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, test_one_filter_refuses);
 	tcase_add_test(tcase, test_new_calls_are_missing);
 	tcase_add_test(tcase, test_other_architectures);
 	tcase_add_loop_test(tcase, test_whole_calls, 0, sizeof(whole) / sizeof(whole[0]));
