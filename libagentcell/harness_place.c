@@ -48,10 +48,12 @@ static int take_pairs(struct ac_harness *harness, enum ac_placement_kind kind, c
 	struct ac_err *err)
 {
 	ac_autofree struct ac_strings *words = calloc(1, sizeof(*words));
-	int rc = words ? ac_strings_parse(text, AC_FORM_PATTERN, words, err)
-		       : ac_fail_errno(err, ENOMEM, "read a harness profile");
 	unsigned i;
+	int rc;
 
+	if (!words)
+		return ac_fail_errno(err, ENOMEM, "read a harness profile");
+	rc = ac_strings_parse(text, AC_FORM_PATTERN, words, err);
 	for (i = 0; rc == 0 && i < words->count; i++) {
 		char *equals = strrchr(words->text[i], '=');
 
@@ -68,10 +70,12 @@ static int take_paths(struct ac_harness *harness, enum ac_placement_kind kind, c
 	struct ac_err *err)
 {
 	ac_autofree struct ac_strings *words = calloc(1, sizeof(*words));
-	int rc = words ? ac_strings_parse(text, AC_FORM_PATTERN, words, err)
-		       : ac_fail_errno(err, ENOMEM, "read a harness profile");
 	unsigned i;
+	int rc;
 
+	if (!words)
+		return ac_fail_errno(err, ENOMEM, "read a harness profile");
+	rc = ac_strings_parse(text, AC_FORM_PATTERN, words, err);
 	for (i = 0; rc == 0 && i < words->count; i++)
 		rc = add(harness, kind, words->text[i], NULL, err);
 	return rc;

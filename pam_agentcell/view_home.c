@@ -23,18 +23,21 @@
 static int load(const struct ac_view *view, const char *source, char **text, size_t *length,
 	struct ac_err *err)
 {
-	ac_autofree char *bytes = malloc(AC_PLACED_FILE_MAX);
 	ac_autoclose int fd = ac_open_trusted(AT_FDCWD, source, AC_PLACED_FILE_MAX, err);
 
 	if (fd < 0)
 		return fd;
+	ac_autofree char *bytes = malloc(AC_PLACED_FILE_MAX);
 	ssize_t size = bytes ? ac_read_all(fd, bytes, AC_PLACED_FILE_MAX) : -ENOMEM;
-	FILE *stream = size < 0 ? NULL : open_memstream(text, length);
+
+	if (size < 0)
+		return ac_fail_errno(err, (int)-size, "cannot read %s", source);
+	FILE *stream = open_memstream(text, length);
 
 	if (!stream)
-		return ac_fail_errno(err, size < 0 ? (int)-size : ENOMEM, "cannot read %s", source);
+		return ac_fail_errno(err, ENOMEM, "cannot read %s", source);
 	ac_placement_expand(stream, bytes, (size_t)size, view->session, view->variables);
-	if (fclose(stream) != 0)
+	if (fclose(stream) != 0 || !*text)
 		return ac_fail_errno(err, ENOMEM, "cannot read %s", source);
 	return 0;
 }
@@ -80,7 +83,7 @@ int ac_view_files(const struct ac_view *view, struct ac_err *err)
 		if (placement->kind != AC_PLACE_FILE)
 			continue;
 		result = load(view, placement->source, &text, &length, err);
-		if (!result && strlen(text) != length)
+		if (!result && text && strlen(text) != length)
 			result = ac_fail(err, EINVAL, "%s has a NUL byte", placement->source);
 		if (!result)
 			result = ac_view_write(view, placement->target, text, 0444, err);
@@ -110,7 +113,6 @@ static int place_credential(const struct ac_identity *who, const struct ac_plan 
 	const struct ac_tree_side *home, const char *target, struct ac_err *err)
 {
 	char path[2 * AC_PATH_MAX];
-	ac_autofree char *bytes = malloc(AC_CREDENTIAL_MAX);
 	struct stat status;
 
 	snprintf(path, sizeof path, "%s/%s", plan->user_home, target);
@@ -122,6 +124,7 @@ static int place_credential(const struct ac_identity *who, const struct ac_plan 
 		return ac_fail_errno(err, -fd, "cannot open %s as %s", path, plan->user);
 	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
 		return ac_fail(err, EINVAL, "%s is not a regular file", path);
+	ac_autofree char *bytes = malloc(AC_CREDENTIAL_MAX);
 	ssize_t length = bytes ? ac_read_all(fd, bytes, AC_CREDENTIAL_MAX) : -ENOMEM;
 
 	if (length < 0)

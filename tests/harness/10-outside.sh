@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: ISC
 # The control: each harness outside any cell, as a plain user, does the scripted work.  What fails
 # here is the mock's or the release's fault, not the cell's.
+# shellcheck source=tests/harness/needs.sh
+. "$(dirname "$0")/needs.sh"
 SANDBOX_NET=1
 # shellcheck source=tests/lib/sandbox.sh
 . "$(dirname "$0")/../lib/sandbox.sh"
@@ -41,7 +43,8 @@ harness_install || {
 	finish
 }
 sandbox_user alice
-for harness in ${*:-claude codex opencode}; do
+[ $# != 0 ] || set -- claude codex opencode
+for harness; do
 	run_one "$harness"
 done
 finish

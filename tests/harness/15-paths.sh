@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: ISC
 # What each release touches, traced outside any cell, compared with the silent list: a new path shows
 # here before it kills a session.  Full screen is traced too, where tmux is there.
+# shellcheck source=tests/harness/needs.sh
+. "$(dirname "$0")/needs.sh"
 SANDBOX_NET=1
 # shellcheck source=tests/lib/sandbox.sh
 . "$(dirname "$0")/../lib/sandbox.sh"
@@ -100,7 +102,8 @@ command -v strace >/dev/null || {
 }
 sandbox_user alice
 like_the_view
-for harness in ${*:-claude codex opencode}; do
+[ $# != 0 ] || set -- claude codex opencode
+for harness; do
 	trace "$harness"
 	if command -v tmux >/dev/null; then
 		trace_screen "$harness"

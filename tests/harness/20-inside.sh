@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: ISC
 # (a) Each harness does honest work in the cell: exit 0, the file is there, the session ends clean, and
 # nothing was denied.
+# shellcheck source=tests/harness/needs.sh
+. "$(dirname "$0")/needs.sh"
 # shellcheck source=tests/lib/session.sh
 . "$(dirname "$0")/../lib/session.sh"
 # shellcheck source=tests/harness/lib.sh
@@ -34,14 +36,15 @@ work() { # harness
 	nothing_left "$1"
 	echo "# $1: $((ended - started)) ms"
 	[ -z "${VERBOSE-}" ] || sed 's/^/# /' "/run/$1.out" "/run/$1.err" "$log"
-	[ "$status" = 0 ] || { tail -20 "/run/$1.err"; cell_records | tail -5; cat /run/listener.log | tail; } | sed 's/^/# /'
+	[ "$status" = 0 ] || { tail -20 "/run/$1.err"; cell_records | tail -5; tail /run/listener.log; } | sed 's/^/# /'
 }
 
 cell_setup || {
 	skip 'harnesses inside' 'needs tests/harness/install.sh to have run'
 	finish
 }
-for harness in ${*:-claude codex opencode}; do
+[ $# != 0 ] || set -- claude codex opencode
+for harness; do
 	work "$harness"
 done
 

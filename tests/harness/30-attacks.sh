@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: ISC
 # (b) The model asks for what the cell must not give.  Each harness, each case: how it ends, what is on
 # record, and that nothing came of it; then one more step shows whether the session went on.
+# shellcheck source=tests/harness/needs.sh
+. "$(dirname "$0")/needs.sh"
 # shellcheck source=tests/lib/session.sh
 . "$(dirname "$0")/../lib/session.sh"
 # shellcheck source=tests/harness/lib.sh
@@ -117,7 +119,8 @@ cell_setup || {
 	finish
 }
 controls
-for harness in ${*:-claude codex opencode}; do
+[ $# != 0 ] || set -- claude codex opencode
+for harness; do
 	attack "$harness"
 done
 kill "$door" "$bystander"

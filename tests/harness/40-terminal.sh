@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: ISC
 # (d) Each harness as the full-screen program that people use, in the cell: no first-start dialog, a
 # request with tools, the window resized, an interrupt, the way out; nothing denied, ended clean.
+# shellcheck source=tests/harness/needs.sh
+. "$(dirname "$0")/needs.sh"
 # shellcheck source=tests/lib/session.sh
 . "$(dirname "$0")/../lib/session.sh"
 # shellcheck source=tests/harness/lib.sh
@@ -69,7 +71,8 @@ command -v tmux >/dev/null || {
 	skip 'full screen' 'needs tmux'
 	finish
 }
-for harness in ${*:-claude codex opencode}; do
+[ $# != 0 ] || set -- claude codex opencode
+for harness; do
 	screen "$harness"
 done
 finish

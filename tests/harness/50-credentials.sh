@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: ISC
 # Keys and logins: by environment, from a file, as a copied credential that comes back when renewed.
 # And no key is anywhere but where it belongs: not in a log, in the terms, in an argv, in the journal.
+# shellcheck source=tests/harness/needs.sh
+. "$(dirname "$0")/needs.sh"
 # shellcheck source=tests/lib/session.sh
 . "$(dirname "$0")/../lib/session.sh"
 # shellcheck source=tests/harness/lib.sh

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: ISC
 # A conversation that goes on in a later session, when the profile keeps the transcripts: brought out as
 # the user, put back at the next start in the same directory, and nowhere else.
+# shellcheck source=tests/harness/needs.sh
+. "$(dirname "$0")/needs.sh"
 # shellcheck source=tests/lib/session.sh
 . "$(dirname "$0")/../lib/session.sh"
 # shellcheck source=tests/harness/lib.sh

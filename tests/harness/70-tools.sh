@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: ISC
 # Programs around a harness: an MCP server that the project declares runs inside the boundary, and sees
 # what the cell sees; and a harness that lies in the user's own home is found there.
+# shellcheck source=tests/harness/needs.sh
+. "$(dirname "$0")/needs.sh"
 # shellcheck source=tests/lib/session.sh
 . "$(dirname "$0")/../lib/session.sh"
 # shellcheck source=tests/harness/lib.sh
@@ -59,7 +61,7 @@ mcp() { # harness
 	cell_run "$1" "$project" AGENTCELL_READ_PATHS="$shared"
 	equal "$1: exit status" "$?" 0
 	mock_stop
-	check "$1: the server reads the project" sh -c 'echo "$1" | grep -q "\"answer\""' sh "$(mock_result "/run/$1.log" inside | tr -d '\\')"
+	check "$1: the server reads the project" sh -c 'echo "$1" | grep -q "\"answer\""' sh "$(mock_result "/run/$1.log" inside | tr -d '\134')"
 	check "$1: and a read path" sh -c 'echo "$1" | grep -q "shared text"' sh "$(mock_result "/run/$1.log" shared)"
 	equal "$1: it writes the project" "$(cat "$project/by-mcp" 2>&1)" 'written by the server'
 	equal "$1: as the user's file" "$(stat -c %U "$project/by-mcp" 2>&1)" dev
@@ -76,7 +78,8 @@ mcp() { # harness
 }
 
 mcp_steps
-for harness in ${*:-claude codex opencode}; do
+[ $# != 0 ] || set -- claude codex opencode
+for harness; do
 	mcp "$harness"
 done
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# shellcheck shell=sh disable=SC2034,SC2154
 # Harnesses inside the cell.  Source it after tests/lib/session.sh and lib.sh: installs the harnesses,
 # declares the mock as an endpoint, as an admin would, and runs a harness as dev through sudo.
 

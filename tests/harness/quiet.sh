@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# shellcheck shell=sh disable=SC2034,SC2154
 # How each harness is run outside a cell: as alice, with a home of its own, told by hand what inside
 # the cell its profile (conf/harness.d) says.
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# shellcheck shell=sh disable=SC2034,SC2154
 # A person at a full-screen program: tmux is the terminal (a dumb pty is not enough, harnesses ask it
 # what it is).  One terminal at a time.
 
