@@ -192,7 +192,7 @@ fuzz: $(fuzz_bin)
 # --- Packages (Debian 12).  deps: to build, install, run and test; deps-full: what CI needs besides.
 packages := gcc make pkg-config libc6-dev libpam0g-dev libaudit-dev libauparse-dev libinih-dev libjson-c-dev \
 	libnftables-dev libmnl-dev libnftnl-dev libseccomp-dev libcap-dev libzstd-dev libssl-dev libacl1-dev check libsubunit-dev \
-	sudo auditd nftables acl attr python3 iproute2 git passwd util-linux
+	sudo auditd nftables acl attr python3 iproute2 git passwd util-linux procps
 packages_full := spin frama-c-base why3 z3 cvc4 clang clang-tidy clang-format cppcheck shellcheck mandoc \
 	libclang-rt-14-dev libnss-systemd xfsprogs btrfs-progs tmux vim less bubblewrap firejail restic borgbackup \
 	rsync tinyproxy nodejs strace gdb
