@@ -78,7 +78,6 @@ void ac_cell_free(struct ac_guardian *guardian, struct ac_cell *cell)
 		close(cell->kill_fd);
 	ac_session_fini(&cell->session);
 	free(cell->addresses);
-	free(cell->harness);
 	free(cell);
 }
 
@@ -177,20 +176,13 @@ static int know_addresses(struct ac_cell *cell, struct ac_err *err)
 static int make_judge(struct ac_guardian *guardian, struct ac_cell *cell, struct ac_err *err)
 {
 	const struct ac_session_policy *policy = cell->session.policy;
-	int rc;
 
 	cell->addresses = calloc(1, sizeof(*cell->addresses));
-	cell->harness = calloc(1, sizeof(*cell->harness));
-	if (!cell->addresses || !cell->harness)
+	if (!cell->addresses)
 		return ac_fail_errno(err, ENOMEM, "no memory for session %s", cell->id);
-	rc = know_addresses(cell, err);
-	if (!rc)
-		rc = ac_harness_pick(AC_HARNESS_DIRECTORY, policy->plan.harness,
-			policy->plan.command, guardian->config->default_harness, cell->harness,
-			err);
 	cell->judge = (struct ac_judge){ policy, guardian->silent, cell->addresses,
-		&cell->harness->tolerated };
-	return rc;
+		&policy->policy.tolerated };
+	return know_addresses(cell, err);
 }
 
 /* Both kinds of record must come back under the session's uid, or the session would be unwatched. */

@@ -27,7 +27,6 @@ struct ac_cell {
 	struct ac_session session;
 	struct ac_judge judge;
 	struct ac_addresses *addresses;
-	struct ac_harness *harness;
 	char id[AC_SESSION_ID_SIZE];
 	uid_t uid;
 	pid_t sudo_pid, launcher_pid;

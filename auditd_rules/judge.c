@@ -197,6 +197,11 @@ static void judge_call(const struct ac_judge *judge, const struct ac_call *call,
 	case AC_CALL_SURFACE:
 		ac_verdict_set(judge, verdict, AC_CLASS_PRIVILEGE, "no honest session needs it");
 		return;
+	case AC_CALL_PEEK:
+		ac_verdict_set(judge, verdict,
+			event->success ? AC_CLASS_NORMAL : AC_CLASS_OUTSIDE_REFUSED,
+			"a look at the machine");
+		return;
 	case AC_CALL_HANDLE:
 		ac_verdict_set(judge, verdict,
 			event->success && call->name[0] == 'i' ? AC_CLASS_PRIVILEGE
@@ -231,6 +236,8 @@ static void judge_seccomp(
 	case AC_CALL_NAMESPACE:
 		judge_namespace(judge, call, verdict);
 		return;
+	case AC_CALL_PEEK:
+		break;
 	case AC_CALL_PTRACE:
 	case AC_CALL_IDENTITY:
 	case AC_CALL_SURFACE:

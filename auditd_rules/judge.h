@@ -42,7 +42,7 @@ struct ac_judge { /* one session's; immutable while it is watched */
 	const struct ac_session_policy *session;
 	const struct ac_silent *silent;
 	const struct ac_addresses *declared; /* may be NULL: then packets alone tell */
-	const struct ac_names *tolerated; /* of the harness profile; addresses; may be NULL */
+	const struct ac_names *tolerated; /* of the harness profile; may be NULL */
 };
 
 struct ac_verdict {

@@ -19,6 +19,7 @@ enum ac_call_kind {
 	AC_CALL_NAMESPACE,
 	AC_CALL_IDENTITY, /* set*uid and friends */
 	AC_CALL_SURFACE, /* parts of the kernel that no honest session needs */
+	AC_CALL_PEEK, /* dmesg, quotas: people try them; refused, that is all */
 	AC_CALL_HANDLE, /* name_to_handle_at, io_uring_setup: harmless unless they succeed */
 	AC_CALL_MODE, /* chmod: recorded for set-id bits */
 	AC_CALL_TERMINAL, /* ioctl: only ever refused by the launcher's filter, for TIOCSTI */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
 # Connections and packets: the firewall denies them, its records and the system calls' tell the judge.
-# In a network of its own with a dummy interface: nothing leaves it.
+# In a network of its own, whose only cable leads nowhere.
 # shellcheck source=tests/audit/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -14,8 +14,8 @@ unshare -n sh -c "mount --bind /proc/self/ns/net $net"
 inside() {
 	nsenter --net=$net "$@"
 }
-inside sh -c 'ip link set lo up; ip link add eth9 type dummy
-	ip addr add 198.51.100.1/24 dev eth9; ip link set eth9 up'
+inside sh -c 'ip link set lo up; ip link add eth9 type veth peer name eth8
+	ip addr add 198.51.100.1/24 dev eth9; ip link set eth9 up; ip link set eth8 up'
 inside "$cellctl" firewall load 71000 71999 || exit 1
 session_outside=$session
 session="nsenter --net=$net $session_outside"

@@ -681,6 +681,11 @@ START_TEST(walls)
 		finish();
 		EXPECT(NORMAL, SILENT);
 	}
+	start(SYS_syslog, 0); /* dmesg: refused, no more */
+	event.seen = AC_SEEN_SECCOMP;
+	event.seccomp_code = 0x50000;
+	finish();
+	EXPECT(OUTSIDE_REFUSED, DENIED);
 	start(SYS_unshare, 0);
 	event.a[0] = CLONE_FILES;
 	finish();
