@@ -196,12 +196,15 @@ packages := gcc make pkg-config libc6-dev libpam0g-dev libaudit-dev libauparse-d
 packages_full := spin frama-c-base why3 z3 cvc4 clang clang-tidy clang-format cppcheck shellcheck mandoc \
 	libclang-rt-14-dev libnss-systemd xfsprogs btrfs-progs tmux vim less bubblewrap firejail restic borgbackup \
 	rsync tinyproxy nodejs strace gdb
+packages_harness := $(if $(shell command -v npm),,nodejs npm) ripgrep tmux strace curl file python3-pytest
 # Installs what is missing: nothing, without network or root, when all is there.
 missing = $$(for p in $(1); do dpkg-query -W -f='$${db:Status-Abbrev}' $$p 2>/dev/null | grep -q ^ii || echo $$p; done)
 apt-install = @set -- $(call missing,$(1)); [ $$\# = 0 ] || { export DEBIAN_FRONTEND=noninteractive; \
 	apt-get update && apt-get install -y --no-install-recommends "$$@"; }
 deps:
 	$(call apt-install,$(packages))
+deps-harness:
+	$(call apt-install,$(packages) $(packages_harness))
 deps-full:
 	$(call apt-install,$(packages) $(packages_full))
 
@@ -215,6 +218,13 @@ check-fast-now: $(check_bin)
 	$(run_tests) unit exhaust explore
 check-now: all $(check_bin) $(cell_bin) $(audit_bin) $(backup_bin)
 	$(run_tests) unit exhaust explore spec prove cell audit backup system attack
+# Real harnesses from npm, in a cache outside the tree; they need the network once.
+check-harness: deps-harness
+	$(MAKE) check-harness-now
+check-harness-now: all
+	$(run_tests) harness
+soak: all
+	AGENTCELL_BUILD='$(abspath $(B))' tests/harness/soak $(SOAK_SECONDS)
 demo-now: all
 	AGENTCELL_BUILD='$(abspath $(B))' tests/demo.sh
 asan:
@@ -241,5 +251,5 @@ clean:
 	rm -rf $(B)
 
 .SECONDARY: # objects of the tests stay
-.PHONY: all clean deps deps-full check check-fast demo check-now check-fast-now demo-now asan asan-run bench lint install uninstall fuzz exhaust explore spec spec-full prove spec-mutants spec-broken
+.PHONY: all clean deps deps-full deps-harness check check-harness check-harness-now soak check-fast demo check-now check-fast-now demo-now asan asan-run bench lint install uninstall fuzz exhaust explore spec spec-full prove spec-mutants spec-broken
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
