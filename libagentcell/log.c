@@ -227,14 +227,21 @@ int ac_log_open(const char *log_path, struct ac_err *err)
 	return rc < 0 ? rc : ac_take_fd(&fd);
 }
 
-/* A line that a full disk has torn must not swallow this one. */
+/* A line that a full disk has torn must not swallow this one.  Another writer's line may be seen
+ * half-way: it is whole a moment later, a torn one is not. */
 static bool ends_torn(int fd)
 {
+	const struct timespec moment = { .tv_nsec = 2000000 };
 	struct stat st;
 	char last;
 
-	return fstat(fd, &st) == 0 && st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) == 1 &&
-	       last != '\n';
+	for (unsigned i = 0; i < 4; i++) {
+		if (fstat(fd, &st) < 0 || st.st_size == 0 ||
+			pread(fd, &last, 1, st.st_size - 1) != 1 || last == '\n')
+			return false;
+		nanosleep(&moment, NULL);
+	}
+	return true;
 }
 
 static int append(int fd, char *line, size_t length, bool sync)
