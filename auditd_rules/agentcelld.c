@@ -15,10 +15,12 @@
 
 static const char usage[] =
 	"usage: agentcelld [-c config] [-n fd] [--plugin]\n"
-	"       agentcelld --replay file --policy session-directory [--silent file]\n";
+	"       agentcelld --replay file --policy session-directory [--silent file]\n"
+	"                  [--launcher pid]\n";
 
 struct options {
-	const char *config, *replay, *policy, *silent;
+	const char *config;
+	struct ac_replay_options replay;
 	int ready_fd;
 	bool plugin;
 };
@@ -48,28 +50,34 @@ static bool parse(int argc, char **argv, struct options *options)
 		else if (!strcmp(argv[i], "-n") && parse_fd(value) > 2)
 			options->ready_fd = parse_fd(value);
 		else if (!strcmp(argv[i], "--replay"))
-			options->replay = value;
+			options->replay.file = value;
 		else if (!strcmp(argv[i], "--policy"))
-			options->policy = value;
+			options->replay.session_directory = value;
 		else if (!strcmp(argv[i], "--silent"))
-			options->silent = value;
+			options->replay.silent_file = value;
+		else if (!strcmp(argv[i], "--launcher"))
+			options->replay.launcher = strtol(value, NULL, 10);
 		else
 			return false;
 		i++;
 	}
-	return !options->replay == !options->policy;
+	return !options->replay.file == !options->replay.session_directory;
 }
 
 int main(int argc, char **argv)
 {
-	struct options options = { AC_CONFIG_FILE, NULL, NULL, AC_SILENT_FILE, -1, false };
+	struct options options = {
+		.config = AC_CONFIG_FILE,
+		.replay = { .silent_file = AC_SILENT_FILE },
+		.ready_fd = -1,
+	};
 
 	if (!parse(argc, argv, &options)) {
 		(void)fputs(usage, stderr);
 		return 2;
 	}
-	if (options.replay)
-		return ac_replay(options.replay, options.policy, options.silent);
+	if (options.replay.file)
+		return ac_replay(&options.replay);
 	if (geteuid() != 0) {
 		(void)fputs("agentcelld: must be started by root\n", stderr);
 		return 1;

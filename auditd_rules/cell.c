@@ -77,7 +77,6 @@ void ac_cell_free(struct ac_guardian *guardian, struct ac_cell *cell)
 	if (cell->kill_fd >= 0)
 		close(cell->kill_fd);
 	ac_session_fini(&cell->session);
-	free(cell->addresses);
 	free(cell);
 }
 
@@ -162,12 +161,12 @@ static int read_elements(struct ac_session *session, void *addresses)
 static int know_addresses(struct ac_cell *cell, struct ac_err *err)
 {
 	const struct ac_policy *policy = &cell->session.policy->policy;
-	int rc = ac_firewall_resolve(policy, cell->addresses, err);
+	int rc = ac_firewall_resolve(policy, &cell->addresses, err);
 
 	if (rc || !policy->firewall_enabled)
 		return rc;
 	rc = ac_session_in_network(
-		&cell->session, read_elements, cell->addresses, &cell->session.err);
+		&cell->session, read_elements, &cell->addresses, &cell->session.err);
 	if (rc)
 		*err = cell->session.err;
 	return rc;
@@ -177,11 +176,10 @@ static int make_judge(struct ac_guardian *guardian, struct ac_cell *cell, struct
 {
 	const struct ac_session_policy *policy = cell->session.policy;
 
-	cell->addresses = calloc(1, sizeof(*cell->addresses));
-	if (!cell->addresses)
-		return ac_fail_errno(err, ENOMEM, "no memory for session %s", cell->id);
-	cell->judge = (struct ac_judge){ policy, guardian->silent, cell->addresses,
-		&policy->policy.tolerated };
+	cell->judge.session = policy;
+	cell->judge.silent = guardian->silent;
+	cell->judge.declared = &cell->addresses;
+	cell->judge.tolerated = &policy->policy.tolerated;
 	return know_addresses(cell, err);
 }
 
@@ -249,12 +247,12 @@ struct ac_cell *ac_cell_register(struct ac_guardian *guardian, const char *sessi
 	int on = 1, rc = 0;
 
 	if (guardian->health.wrong)
-		rc = ac_fail(err, EIO, "not watching: %s", guardian->health.wrong);
+		(void)ac_fail(err, EIO, "not watching: %s", guardian->health.wrong);
 	else if (ac_cell_find(guardian, session_id))
-		rc = ac_fail(err, EEXIST, "session %s is registered already", session_id);
+		(void)ac_fail(err, EEXIST, "session %s is registered already", session_id);
 	else if (!(cell = ac_cell_new(guardian, session_id)))
-		rc = ac_fail_errno(err, ENOMEM, "no memory for session %s", session_id);
-	if (rc) {
+		(void)ac_fail_errno(err, ENOMEM, "no memory for session %s", session_id);
+	if (!cell) {
 		close(pidfd);
 		close(launcher_fd);
 		return NULL;

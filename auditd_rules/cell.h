@@ -26,7 +26,7 @@ struct ac_cell {
 	struct ac_client *client; /* NULL: the connection is gone, or an adopted orphan */
 	struct ac_session session;
 	struct ac_judge judge;
-	struct ac_addresses *addresses;
+	struct ac_addresses addresses; /* what was declared, as the firewall has it */
 	char id[AC_SESSION_ID_SIZE];
 	uid_t uid;
 	pid_t sudo_pid, launcher_pid;

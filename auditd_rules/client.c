@@ -39,6 +39,17 @@ static struct ac_client *client_of(struct ac_source *source)
 	return (struct ac_client *)((char *)source - offsetof(struct ac_client, source));
 }
 
+/* What was sent and not read would, at the close, reset the connection: then the other side might get
+ * an error instead of the ENDED that waits for it. */
+static void drop_unread(int fd)
+{
+	char byte;
+
+	(void)shutdown(fd, SHUT_RD);
+	while (recv(fd, &byte, sizeof(byte), MSG_DONTWAIT) > 0)
+		;
+}
+
 void ac_client_close(struct ac_guardian *guardian, struct ac_client *client)
 {
 	struct ac_client **link = &guardian->clients;
@@ -58,6 +69,7 @@ void ac_client_close(struct ac_guardian *guardian, struct ac_client *client)
 	for (struct ac_cell *cell = guardian->cells; cell; cell = cell->next)
 		if (cell->killer == client)
 			cell->killer = NULL;
+	drop_unread(client->source.fd);
 	ac_source_close(&client->source);
 	free(client);
 }

@@ -27,6 +27,13 @@ struct ac_source { /* something that epoll watches; embedded in what it belongs 
 	void (*ready)(struct ac_guardian *guardian, struct ac_source *source);
 };
 
+#define AC_STRAYS_MAX 16
+
+struct ac_stray { /* a process of the range without a session, at the last look */
+	pid_t pid;
+	int pidfd;
+};
+
 struct ac_health {
 	const char *wrong; /* NULL: we see everything */
 	unsigned attempts; /* to get the stream back */
@@ -51,6 +58,8 @@ struct ac_guardian {
 	uint64_t seconds; /* ticks so far */
 	bool owner_gone; /* a connection of root's ended without a session: look for orphans soon */
 	uint64_t killed_by_warden;
+	unsigned stray_count;
+	struct ac_stray stray[AC_STRAYS_MAX];
 	bool plugin; /* the stream comes from auditd, on standard input */
 	bool stopping;
 	struct ac_report report; /* scratch: too large for a stack */

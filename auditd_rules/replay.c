@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "escape.h"
@@ -28,6 +29,7 @@ struct replay {
 		struct ac_event event;
 	} open[OPEN_MAX_EVENTS];
 	struct ac_verdict verdict;
+	long launcher; /* 0: armed */
 };
 
 static void print(const struct replay *replay, const struct ac_event *event)
@@ -58,6 +60,11 @@ static void close_event(struct replay *replay, unsigned place)
 
 	replay->open[place].used = false;
 	if (!is_ours(replay, event) || event->domain_ended)
+		return;
+	if (replay->launcher && event->success && event->pid == replay->launcher &&
+		(event->syscall == SYS_execve || event->syscall == SYS_execveat))
+		replay->launcher = 0;
+	if (replay->launcher)
 		return;
 	ac_judge_event(&replay->judge, event, true, &replay->verdict);
 	print(replay, event);
@@ -102,7 +109,7 @@ static int read_inputs(
 static int run(struct replay *replay, const char *file)
 {
 	ac_autofclose FILE *stream = strcmp(file, "-") ? fopen(file, "re") : stdin;
-	ac_autofree char *line = NULL;
+	char *line = NULL;
 	size_t size = 0;
 	ssize_t length;
 
@@ -116,13 +123,14 @@ static int run(struct replay *replay, const char *file)
 		if (!ac_record_parse_line(line, (size_t)length, &record))
 			take(replay, &record);
 	}
+	free(line);
 	for (unsigned i = 0; i < OPEN_MAX_EVENTS; i++)
 		if (replay->open[i].used)
 			close_event(replay, i);
 	return ferror(stream) ? 1 : 0;
 }
 
-int ac_replay(const char *file, const char *session_directory, const char *silent_file)
+int ac_replay(const struct ac_replay_options *options)
 {
 	struct replay *replay = calloc(1, sizeof(*replay));
 	struct ac_err err;
@@ -130,10 +138,11 @@ int ac_replay(const char *file, const char *session_directory, const char *silen
 
 	if (!replay)
 		return 1;
-	if (read_inputs(replay, session_directory, silent_file, &err))
+	replay->launcher = options->launcher;
+	if (read_inputs(replay, options->session_directory, options->silent_file, &err))
 		(void)fprintf(stderr, "agentcelld: %s\n", err.text);
 	else
-		code = run(replay, file);
+		code = run(replay, options->file);
 	free(replay->silent);
 	free(replay->session);
 	free(replay);

@@ -166,19 +166,25 @@ void ac_cells_settle(struct ac_guardian *guardian)
 	}
 }
 
+static bool is_stopped(pid_t pid)
+{
+	char path[64], text[512] = "";
+	const char *state;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	ac_autofclose FILE *file = fopen(path, "re");
+
+	if (file && !fgets(text, sizeof(text), file))
+		text[0] = 0;
+	state = strrchr(text, ')'); /* the name before it may hold anything */
+	return state && state[1] == ' ' && (state[2] == 'T' || state[2] == 't');
+}
+
 /* A stopped sudo can't show or end anything: its cell stands still with it. */
 static void follow_sudo(struct ac_guardian *guardian, struct ac_cell *cell)
 {
-	char path[64], text[512];
-	const char *state;
-	bool stopped;
+	bool stopped = is_stopped(cell->sudo_pid);
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)cell->sudo_pid);
-	ac_autofclose FILE *file = fopen(path, "re");
-
-	if (!file || !fgets(text, sizeof(text), file) || !(state = strrchr(text, ')')))
-		return;
-	stopped = state[1] == ' ' && (state[2] == 'T' || state[2] == 't');
 	if (stopped == cell->stopped)
 		return;
 	cell->stopped = stopped;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Proof, once a second, that no process of the uid range lives without a session: neither registered
- * here nor leased to one on its way in or out.  A stray is killed by its pidfd and reported.
+ * here nor leased to one on its way in or out.  A stray is killed by the pidfd that was taken when it
+ * was first seen, when it is still there at the next look, and reported.
  */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,35 +29,67 @@ static bool is_leased(uid_t uid)
 	return access(path, F_OK) == 0;
 }
 
-static void kill_stray(pid_t pid, uid_t uid)
+static bool is_stray(struct ac_guardian *guardian, const char *name, uid_t *uid)
 {
-	ac_autoclose int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	char path[64];
 	struct stat st;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	if (pidfd < 0 || stat(path, &st) || st.st_uid != uid)
-		return;
-	syslog(LOG_ALERT, "process %d has uid %u, which no session has: killed", (int)pid, uid);
-	(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+	(void)snprintf(path, sizeof(path), "/proc/%.20s", name);
+	if (stat(path, &st) || st.st_uid < guardian->config->uid_first ||
+		st.st_uid > guardian->config->uid_last)
+		return false;
+	*uid = st.st_uid;
+	return !ac_cell_of_uid(guardian, st.st_uid) && !is_leased(st.st_uid);
+}
+
+static bool is_alive(int pidfd)
+{
+	struct pollfd poll_fd = { .fd = pidfd, .events = POLLIN };
+
+	return poll(&poll_fd, 1, 0) == 0;
+}
+
+/* Those of the last look: still there, still strays, then dead. */
+static void kill_known(struct ac_guardian *guardian)
+{
+	for (unsigned i = 0; i < guardian->stray_count; i++) {
+		struct ac_stray *stray = &guardian->stray[i];
+		char name[24];
+		uid_t uid;
+
+		(void)snprintf(name, sizeof(name), "%d", (int)stray->pid);
+		if (is_stray(guardian, name, &uid) && is_alive(stray->pidfd)) {
+			syslog(LOG_ALERT, "process %d has uid %u, which no session has: killed",
+				(int)stray->pid, uid);
+			(void)syscall(SYS_pidfd_send_signal, stray->pidfd, SIGKILL, NULL, 0);
+		}
+		close(stray->pidfd);
+	}
+	guardian->stray_count = 0;
+}
+
+static void note(struct ac_guardian *guardian, const char *name)
+{
+	struct ac_stray *stray = &guardian->stray[guardian->stray_count];
+
+	if (guardian->stray_count == AC_STRAYS_MAX)
+		return; /* the rest has its turn */
+	stray->pid = (pid_t)strtol(name, NULL, 10);
+	stray->pidfd = (int)syscall(SYS_pidfd_open, stray->pid, 0);
+	guardian->stray_count += stray->pidfd >= 0;
 }
 
 void ac_adopt_strays(struct ac_guardian *guardian)
 {
-	uid_t first = guardian->config->uid_first, last = guardian->config->uid_last;
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
+	uid_t uid;
 
-	while (proc && (entry = readdir(proc))) {
-		struct stat st;
-
-		if (!isdigit((unsigned char)entry->d_name[0]) ||
-			fstatat(dirfd(proc), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-			st.st_uid < first || st.st_uid > last)
-			continue;
-		if (!ac_cell_of_uid(guardian, st.st_uid) && !is_leased(st.st_uid))
-			kill_stray((pid_t)strtol(entry->d_name, NULL, 10), st.st_uid);
-	}
+	kill_known(guardian);
+	while (proc && (entry = readdir(proc)))
+		if (isdigit((unsigned char)entry->d_name[0]) &&
+			is_stray(guardian, entry->d_name, &uid))
+			note(guardian, entry->d_name);
 	if (proc)
 		closedir(proc);
 }

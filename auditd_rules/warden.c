@@ -96,7 +96,7 @@ static void play_canary(int fd, const struct question *question)
 static void run(int fd, struct ac_pulse *pulse)
 {
 	struct pulse_watch watch = { 0 }, guardian = { 0 };
-	struct question question;
+	struct question question = { 0 };
 
 	for (;;) {
 		struct pollfd poll_fd = { .fd = fd, .events = POLLIN };

@@ -37,6 +37,11 @@ equal 'the refusal is on record' "$(logged denied '"target":"/srv"')" 1
 run -r high -- sh -c 'ls /srv; sleep 5'
 equal 'with risk high it is an escape' "$status" "$escape"
 
+setpriv --reuid 71500 --regid 71500 --clear-groups sleep 60 8>&- &
+stray=$!
+wait "$stray" 2>/dev/null
+equal 'a process of the range without a session is killed' "$?" 137
+
 listener_stop
 equal 'auditing is off again' "$(auditctl -s | sed -n 's/^enabled //p')" 0
 equal 'no rule of ours is left' "$(auditctl -l | grep -c agentcell)" 0

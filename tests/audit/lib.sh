@@ -11,6 +11,7 @@ session=$build/audit/session
 attack=$build/audit/attack
 json_log=/var/log/agentcell/agentcell.jsonl
 listener=
+: >/run/ids
 
 mkdir -p /etc/agentcell/harness.d /etc/audit/rules.d
 cp "$tree"/conf/harness.d/*.conf /etc/agentcell/harness.d/

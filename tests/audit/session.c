@@ -3,9 +3,9 @@
  * A sudo without sudo: one session, made by hand and told to the listener as sudo's process would.
  *
  *     session [-i id] [-u uid] [-r risk] [-w seconds] [-p path]... [-b bait]... [-e host:port]
- *             [-C] [-L] [-T] [-s state-file] -- command [argument]...
+ *             [-C] [-L] [-T] [-s state-file] [-P directory] -- command [argument]...
  *
- * The child is the launcher: it takes the uid, reports, waits for GO, confines itself by Landlock as
+ * -P: leaves a copy of the policy there.  The child is the launcher: it takes the uid, reports, waits for GO, confines itself by Landlock as
  * the real one does (-L: not), and execs.  Prints what the listener says; exits with the cause
  * (enum ac_cause) of ENDED, 99 when it was refused, 98 when the connection was lost.
  * -C: never says EXITED (a sudo that is stuck).  -T: prints when the command died (monotonic ns).
@@ -38,6 +38,7 @@
 
 static struct ac_err err;
 static struct ac_session_policy session;
+static const char *policy_copy;
 static bool landlock = true, says_exited = true, tells_death;
 static const char *readable[] = { "/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "/dev" };
 
@@ -94,6 +95,14 @@ static void fill(uid_t uid)
 	policy->limits.cpu_weight = 100;
 }
 
+static int copy_policy(void)
+{
+	ac_autoclose int fd = policy_copy ? open(policy_copy, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+					  : -1;
+
+	return policy_copy ? ac_policy_write(fd, &session, &err) : 0;
+}
+
 /* For the test, which looks at the end whether anything is left. */
 static void note_id(const char *id)
 {
@@ -116,7 +125,7 @@ static int set_up(struct ac_journal *journal, int *cgroup_fd)
 		if (ac_journal_append(
 			    journal, (struct ac_life){ .state = (unsigned char)states[i] }))
 			return -1;
-	if (ac_policy_write(journal->directory_fd, &session, &err))
+	if (ac_policy_write(journal->directory_fd, &session, &err) || copy_policy())
 		return -1;
 	note_id(id);
 	*cgroup_fd = ac_cgroup_make(id, &session.policy.limits, NULL, &err);
@@ -286,7 +295,7 @@ int main(int argc, char **argv)
 	session.policy.limits.wall_clock_s = 60;
 	if (ac_session_id_make(session.plan.session_id, &err))
 		return fail("make an id");
-	while ((option = getopt(argc, argv, "+i:u:r:w:p:b:e:CLTs:")) != -1) {
+	while ((option = getopt(argc, argv, "+i:u:r:w:p:b:e:CLTs:P:")) != -1) {
 		if (option == 'i')
 			(void)snprintf(session.plan.session_id, sizeof(session.plan.session_id),
 				"%s", optarg);
@@ -306,6 +315,8 @@ int main(int argc, char **argv)
 			return fail("endpoint");
 		else if (option == 'C')
 			says_exited = false;
+		else if (option == 'P')
+			policy_copy = optarg;
 		else if (option == 'T')
 			tells_death = true;
 		else if (option == 'L')

@@ -34,8 +34,8 @@ START_TEST(errors)
 	static const char *const texts[] = { "quiet /x -- r", "silent", "silent /x", "silent /x --",
 		"silent /x - r", "silent x -- r", "program /bin/su -- r", "ancestor /x -- r",
 		"silent /0123456789012345678901234567890123456789012345678901234567890123 -- r",
-		"silent /x -- 0123456789012345678901234567890123456789"
-		"01234567890123456789012345678901234567890" };
+		("silent /x -- 0123456789012345678901234567890123456789"
+		 "01234567890123456789012345678901234567890") };
 
 	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		char text[256];
