@@ -34,7 +34,7 @@ round() {
 	try '/usr/bin/python3 -c "import multiprocessing as m; print(m.Pool(2).map(abs, range(9)))"'
 	try '/usr/bin/python3 -c "import socket, ssl, sqlite3, platform, getpass; platform.platform(); getpass.getuser(); socket.getaddrinfo(\"localhost\", 80)"'
 	# C
-	try 'make -s -j2 -C c clean all; ./c/program | grep -q "sum 45"'
+	try 'make -s -C c clean; make -s -j2 -C c; ./c/program | grep -q "sum 45"'
 	# searching, packing
 	try 'rg -n answer . >/dev/null; rg --files | wc -l; grep -rn answer src; find . -name "*.js" | wc -l'
 	try 'tar czf /tmp/all.tgz .; mkdir -p /tmp/out; tar xzf /tmp/all.tgz -C /tmp/out; diff -r src /tmp/out/src; rm -rf /tmp/out'
