@@ -103,7 +103,7 @@ static void launcher_ready(struct ac_guardian *guardian, struct ac_source *sourc
 	pid_t pid;
 
 	if (ac_wire_receive(source->fd, &message, NULL, NULL, &pid, 0, &err) ||
-		message.type != AC_WIRE_READY || strcmp(message.session_id, cell->id)) {
+		message.type != AC_WIRE_READY || strcmp(message.session_id, cell->id) != 0) {
 		ac_source_close(source); /* after GO its end closes with the launcher's exec */
 		if (!cell->launcher_ready)
 			ac_cell_end(cell, AC_EVENT_LOST, "the launcher died before it was ready");

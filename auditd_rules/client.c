@@ -103,7 +103,7 @@ static pid_t pid_of(int pidfd)
 	ac_autofclose FILE *info = fopen(path, "re");
 
 	while (info && fgets(line, sizeof(line), info))
-		if (sscanf(line, "Pid: %d", &pid) == 1)
+		if (sscanf(line, "Pid: %d", &pid) == 1) /* NOLINT(cert-err34-c): the kernel's */
 			break;
 	return pid;
 }
@@ -127,7 +127,6 @@ static int register_session(struct ac_guardian *guardian, struct ac_client *clie
 {
 	struct ac_err err = { 0 };
 	const char *wrong = NULL;
-	pid_t pid;
 
 	if (client->uid)
 		wrong = "only root registers sessions";
@@ -135,7 +134,7 @@ static int register_session(struct ac_guardian *guardian, struct ac_client *clie
 		wrong = "REGISTER carries two descriptors: sudo's pidfd and a socket";
 	else if (client->cell)
 		wrong = "this connection has registered a session already";
-	else if ((pid = pid_of(fds[0])) != client->pid)
+	else if (pid_of(fds[0]) != client->pid)
 		wrong = "the pidfd is not that of the process that connected";
 	if (wrong) {
 		for (unsigned i = 0; i < fd_count; i++)
@@ -155,7 +154,7 @@ static int arm(
 {
 	struct ac_err err = { 0 };
 
-	if (!client->cell || strcmp(client->cell->id, message->session_id))
+	if (!client->cell || strcmp(client->cell->id, message->session_id) != 0)
 		return refuse(client, message, "this connection has not registered that session");
 	if (ac_cell_arm(guardian, client->cell, &err))
 		return refuse(client, message, err.text);
@@ -164,7 +163,7 @@ static int arm(
 
 static int exited(struct ac_client *client, const struct ac_wire *message)
 {
-	if (!client->cell || strcmp(client->cell->id, message->session_id))
+	if (!client->cell || strcmp(client->cell->id, message->session_id) != 0)
 		return -EBADMSG;
 	ac_cell_end(client->cell, AC_EVENT_EXIT,
 		message->value < 0 ? "the command was never started" : "the command has ended");

@@ -78,11 +78,10 @@ static int keep_capabilities(struct ac_err *err)
 	for (unsigned i = 0; !rc && i < AC_COUNT(kept); i++) {
 		cap_flag_value_t has = CAP_CLEAR;
 
-		if (cap_get_flag(held, kept[i], CAP_PERMITTED, &has))
-			rc = -errno;
-		else if (has == CAP_SET &&
-			 (cap_set_flag(wanted, CAP_PERMITTED, 1, &kept[i], CAP_SET) ||
-				 cap_set_flag(wanted, CAP_EFFECTIVE, 1, &kept[i], CAP_SET)))
+		if (cap_get_flag(held, kept[i], CAP_PERMITTED, &has) ||
+			(has == CAP_SET &&
+				(cap_set_flag(wanted, CAP_PERMITTED, 1, &kept[i], CAP_SET) ||
+					cap_set_flag(wanted, CAP_EFFECTIVE, 1, &kept[i], CAP_SET))))
 			rc = -errno;
 	}
 	if (!rc && cap_set_proc(wanted))

@@ -31,7 +31,7 @@ static void unmap(struct ac_address *address)
 {
 	static const unsigned char mapped[12] = { [10] = 0xff, [11] = 0xff };
 
-	if (address->family != AF_INET6 || memcmp(address->bytes, mapped, sizeof(mapped)))
+	if (address->family != AF_INET6 || memcmp(address->bytes, mapped, sizeof(mapped)) != 0)
 		return;
 	memmove(address->bytes, address->bytes + 12, 4);
 	memset(address->bytes + 4, 0, 12);

@@ -37,7 +37,7 @@ static bool is_other_home(const struct ac_judge *judge, const char *path)
 	char home[AC_PATH_MAX];
 	const char *end;
 
-	if (strncmp(path, "/home/", 6) || !path[6])
+	if (strncmp(path, "/home/", 6) != 0 || !path[6])
 		return false;
 	end = strchrnul(path + 6, '/');
 	(void)snprintf(home, sizeof(home), "%.*s", (int)(end - path), path);
@@ -351,7 +351,7 @@ void ac_judge_exec(const struct ac_judge *judge, const struct ac_call *call,
 		verdict->kind = AC_VERDICT_RESOLVE;
 		return;
 	}
-	if (event->success && strncmp(event->exe, "/memfd:", 7))
+	if (event->success && strncmp(event->exe, "/memfd:", 7) != 0)
 		ac_judge_path(judge, AC_OPERATION_EXECUTE, true, event->exe, verdict);
 	else if (event->success)
 		ac_verdict_set(judge, verdict, AC_CLASS_NORMAL, "from memory");

@@ -61,11 +61,13 @@ static int wait_reply(int fd, int type, struct audit_reply *reply)
 
 int ac_kernel_status(struct ac_kernel *kernel, struct audit_status *status, struct ac_err *err)
 {
-	struct audit_reply reply;
+	struct audit_reply reply = { .status = NULL };
 	int rc = audit_request_status(kernel->fd);
 
 	if (rc > 0)
 		rc = wait_reply(kernel->fd, AUDIT_GET, &reply);
+	if (rc >= 0 && !reply.status)
+		rc = -EPROTO;
 	if (rc < 0)
 		return ac_fail_errno(err, -rc, "ask the kernel for the state of auditing");
 	*status = *reply.status;
@@ -95,7 +97,7 @@ static int enable(struct ac_kernel *kernel, bool may_enable, struct ac_err *err)
 
 int ac_kernel_prepare(struct ac_kernel *kernel, bool may_enable, struct ac_err *err)
 {
-	struct audit_status status;
+	struct audit_status status = { 0 };
 	int rc = ac_kernel_status(kernel, &status, err);
 
 	if (rc)
@@ -122,7 +124,7 @@ int ac_kernel_prepare(struct ac_kernel *kernel, bool may_enable, struct ac_err *
 
 void ac_kernel_restore(struct ac_kernel *kernel)
 {
-	struct audit_status status;
+	struct audit_status status = { 0 };
 
 	if (kernel->fd < 0)
 		return;

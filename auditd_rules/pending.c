@@ -54,6 +54,12 @@ static struct ac_slot *slot_of_domain(struct ac_watch *watch, const struct ac_re
 						     : NULL;
 }
 
+/* Both sides have the same size; the rest of it need not be touched. */
+static void copy(char to[AC_PATH_MAX], const char from[AC_PATH_MAX])
+{
+	memcpy(to, from, strlen(from) + 1);
+}
+
 static void fill_report(struct ac_report *report, const struct ac_pending *pending)
 {
 	const struct ac_event *event = &pending->event;
@@ -74,9 +80,9 @@ static void fill_report(struct ac_report *report, const struct ac_pending *pendi
 	report->follow = verdict->follow;
 	report->directory = verdict->directory;
 	memcpy(report->comm, event->comm, sizeof(report->comm));
-	strcpy(report->exe, event->exe); /* same size */
-	strcpy(report->cwd, event->cwd);
-	strcpy(report->target, verdict->target);
+	copy(report->exe, event->exe);
+	copy(report->cwd, event->cwd);
+	copy(report->target, verdict->target);
 }
 
 static void push(struct ac_watch *watch, struct ac_pending *pending)
@@ -282,7 +288,7 @@ static void add_process(struct ac_slot *slot, const struct ac_event *event)
 	report->pid = event->pid;
 	report->ppid = event->ppid;
 	memcpy(report->comm, event->comm, sizeof(report->comm));
-	strcpy(report->exe, event->exe);
+	copy(report->exe, event->exe);
 }
 
 static bool stands_alone(int type)

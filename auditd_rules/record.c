@@ -93,7 +93,7 @@ int ac_record_parse(int type, const char *text, size_t length, struct ac_record 
 		rest.length = (size_t)(enriched - text);
 	while (rest.length && (rest.text[rest.length - 1] == '\n' || !rest.text[rest.length - 1]))
 		rest.length--;
-	if (rest.length < sizeof(start) - 1 || memcmp(rest.text, start, sizeof(start) - 1))
+	if (rest.length < sizeof(start) - 1 || memcmp(rest.text, start, sizeof(start) - 1) != 0)
 		return -EBADMSG;
 	rest = (struct ac_span){ rest.text + sizeof(start) - 1, rest.length - (sizeof(start) - 1) };
 	if (!take_number(&rest, '.', &seconds) || !take_number(&rest, ':', &milliseconds) ||

@@ -25,6 +25,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *text, const c
 	if (text->used >= text->size)
 		return;
 	va_start(arguments, format);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is right above */
 	length = vsnprintf(text->start + text->used, text->size - text->used, format, arguments);
 	va_end(arguments);
 	if (length > 0)

@@ -16,17 +16,12 @@
 #define FILE_MAX (64u << 10)
 #define REPLY_MS 2000
 
-int ac_rules_read(
-	const char *path, uid_t first, uid_t last, struct ac_rules *rules, struct ac_err *err)
+static int read_through(char *text, const char *path, uid_t first, uid_t last,
+	struct ac_rules *rules, struct ac_err *err)
 {
-	ac_autofree char *text = calloc(1, FILE_MAX + 1);
-	ac_autoclose int fd = -1;
+	ac_autoclose int fd = ac_open_trusted(-1, path, FILE_MAX, err);
 	ssize_t length;
 
-	rules->count = 0;
-	if (!text)
-		return ac_fail_errno(err, ENOMEM, "read %s", path);
-	fd = ac_open_trusted(-1, path, FILE_MAX, err);
 	if (fd < 0)
 		return fd;
 	length = ac_read_all(fd, text, FILE_MAX);
@@ -35,6 +30,17 @@ int ac_rules_read(
 	if (strlen(text) != (size_t)length)
 		return ac_fail(err, EINVAL, "%s: NUL byte", path);
 	return ac_rules_parse(path, text, first, last, rules, err);
+}
+
+int ac_rules_read(
+	const char *path, uid_t first, uid_t last, struct ac_rules *rules, struct ac_err *err)
+{
+	char *text = calloc(1, FILE_MAX + 1);
+	int rc = text ? read_through(text, path, first, last, rules, err)
+		      : ac_fail_errno(err, ENOMEM, "read %s", path);
+
+	free(text);
+	return rc;
 }
 
 /* The kernel hands a rule back as it was given, whole words only where words are used. */

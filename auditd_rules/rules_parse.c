@@ -114,7 +114,7 @@ static int add_field(struct audit_rule_data *rule, char *pair)
 		char *value = pair + name + length;
 		uint32_t number;
 
-		if (strncmp(pair + name, operators[i].text, length))
+		if (strncmp(pair + name, operators[i].text, length) != 0)
 			continue;
 		pair[name] = 0;
 		if (!strcmp(pair, "key"))
@@ -161,7 +161,7 @@ static int add_calls(struct audit_rule_data *rule, char *list)
 static int set_list(struct audit_rule_data *rule, const char *text)
 {
 	/* Of all lists and actions the file uses one. */
-	if (strcmp(text, "always,exit"))
+	if (strcmp(text, "always,exit") != 0)
 		return -EINVAL;
 	rule->flags = AUDIT_FILTER_EXIT;
 	rule->action = AUDIT_ALWAYS;

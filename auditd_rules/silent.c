@@ -31,9 +31,9 @@ static const char *const kind_names[AC_SILENT_COUNT] = {
 
 static int parse_kind(const char *word, size_t length, uint8_t *kind)
 {
-	for (uint8_t i = 0; i < AC_SILENT_COUNT; i++)
+	for (unsigned i = 0; i < AC_SILENT_COUNT; i++)
 		if (strlen(kind_names[i]) == length && !memcmp(kind_names[i], word, length)) {
-			*kind = i;
+			*kind = (uint8_t)i;
 			return 0;
 		}
 	return -EINVAL;
@@ -97,7 +97,7 @@ static const char *parse_line(const char *text, const char *end, struct ac_silen
 	if (absolute != (line->kind != AC_SILENT_ANCESTOR && line->kind != AC_SILENT_PROGRAM))
 		return "this kind wants the other sort of pattern (absolute or relative)";
 	text = skip_blanks(text + length, end);
-	if (end - text < 4 || memcmp(text, "-- ", 3))
+	if (end - text < 4 || memcmp(text, "-- ", 3) != 0)
 		return "no '-- reason'";
 	text = skip_blanks(text + 3, end);
 	if ((size_t)(end - text) >= sizeof(line->reason))
@@ -134,21 +134,27 @@ int ac_silent_parse(const char *name, const char *text, size_t length, struct ac
 	return 0;
 }
 
-int ac_silent_read(const char *path, struct ac_silent *silent, struct ac_err *err)
+static int read_through(char *text, const char *path, struct ac_silent *silent, struct ac_err *err)
 {
-	ac_autofree char *text = malloc(FILE_MAX);
-	ac_autoclose int fd = -1;
+	ac_autoclose int fd = ac_open_trusted(-1, path, FILE_MAX, err);
 	ssize_t length;
 
-	if (!text)
-		return ac_fail_errno(err, ENOMEM, "read %s", path);
-	fd = ac_open_trusted(-1, path, FILE_MAX, err);
 	if (fd < 0)
 		return fd;
 	length = ac_read_all(fd, text, FILE_MAX);
 	if (length < 0)
 		return ac_fail_errno(err, (int)-length, "read %s", path);
 	return ac_silent_parse(path, text, (size_t)length, silent, err);
+}
+
+int ac_silent_read(const char *path, struct ac_silent *silent, struct ac_err *err)
+{
+	char *text = malloc(FILE_MAX);
+	int rc = text ? read_through(text, path, silent, err)
+		      : ac_fail_errno(err, ENOMEM, "read %s", path);
+
+	free(text);
+	return rc;
 }
 
 /* A star may stand for nothing: its state is left as soon as it is entered. */

@@ -37,6 +37,7 @@ void ac_state_load(struct ac_kernel *kernel, struct ac_rules *rules)
 	char text[128];
 
 	if (read_note(text, sizeof(text)) ||
+		/* NOLINTNEXTLINE(cert-err34-c): our own numbers */
 		sscanf(text, "enabled %u backlog %u rules %llx", &enabled, &backlog, &added) != 3)
 		return;
 	kernel->was_enabled = enabled;

@@ -15,7 +15,7 @@ for words in 'plain /home/dev/.ssh/id_ed25519' 'plain /srv' 'execute /usr/bin/su
 	i=$((i + 1))
 	mkdir -p "/run/policy.$i"
 	# shellcheck disable=SC2086
-	run -P "/run/policy.$i" -w 1 -- ./attack $words
+	run -P "/run/policy.$i" -u "7101$i" -w 1 -- ./attack $words
 	echo "$status" >"/run/policy.$i/status"
 done
 wait "$recorder"
