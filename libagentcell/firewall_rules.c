@@ -47,9 +47,9 @@ static void write_sets(struct text *text, uid_t first, uid_t last)
 	say(text, "set range4 { typeof meta skuid . ip daddr . tcp dport; flags interval; }");
 	say(text, "set range6 { typeof meta skuid . ip6 daddr . tcp dport; flags interval; }");
 	say(text, "set seen4 { typeof meta mark . ip daddr; size 65535; flags dynamic,timeout; "
-		  "timeout 1m; }");
+		  "timeout 2s; }");
 	say(text, "set seen6 { typeof meta mark . ip6 daddr; size 65535; flags dynamic,timeout; "
-		  "timeout 1m; }");
+		  "timeout 2s; }");
 	fputs("map marks { typeof meta skuid : meta mark; elements = {", text->stream);
 	for (uid_t uid = first; uid <= last; uid++)
 		fprintf(text->stream, "%u:%u,\n", uid, uid);

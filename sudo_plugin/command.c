@@ -154,7 +154,6 @@ char **ac_command_info_dup(const struct ac_session_policy *session,
 	add(&vector, "umask=0%o", (unsigned)(request->has_umask ? request->umask : 022));
 	add(&vector, "umask_override=true");
 	add(&vector, "cwd=%s", session->plan.cwd);
-	add(&vector, "rlimit_core=1,1");
 	add(&vector, "timeout=%llu", belt_timeout(session, sudoers_info));
 	add_kept(&vector, sudoers_info);
 	char **info = finish(&vector);
