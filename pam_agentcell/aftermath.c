@@ -320,7 +320,8 @@ static void report(const struct after *after)
 
 	if (findings == MAP_FAILED)
 		return;
-	int result = ac_backup_as_user(&request, compare, &comparing, &totals, &err);
+	int result = ac_backup_as_user(
+		&request, compare, &comparing, NULL, 0, &totals, &err);
 
 	if (result == -ENOENT)
 		tell(after, "agentcell: no backup of this session is kept, so its changes are not "
