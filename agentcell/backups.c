@@ -141,23 +141,15 @@ static int add_id(void *context, const struct ac_backup_info *info)
 	struct ids *ids = context;
 
 	if (ids->count < AC_COUNT(ids->id))
-		strcpy(ids->id[ids->count++], info->id);
+		memcpy(ids->id[ids->count++], info->id, sizeof(info->id));
 	return 0;
 }
 
 /* Goes on after a bad one: which others are whole is just what somebody wants to know then. */
-static int verify(struct ac_store *store, const char *what, struct ac_err *err)
+static int verify_all(const struct ac_store *store, struct ids *ids, struct ac_err *err)
 {
-	ac_autofree struct ids *ids = calloc(1, sizeof(*ids));
-	int rc = 0;
+	int rc = ac_backup_list(store->fd, add_id, ids, err);
 
-	if (!ids)
-		return ac_fail_errno(err, ENOMEM, "verify");
-	if (strcmp(what, "all") != 0) {
-		rc = ac_backup_find(store->fd, what, NULL, store->id, err);
-		return rc < 0 ? rc : verify_one(store, store->id, err);
-	}
-	rc = ac_backup_list(store->fd, add_id, ids, err);
 	for (unsigned i = 0; i < ids->count; i++) {
 		struct ac_err one;
 		int result = verify_one(store, ids->id[i], &one);
@@ -170,6 +162,18 @@ static int verify(struct ac_store *store, const char *what, struct ac_err *err)
 		}
 	}
 	return rc;
+}
+
+static int verify(struct ac_store *store, const char *what, struct ac_err *err)
+{
+	if (strcmp(what, "all") != 0) {
+		int rc = ac_backup_find(store->fd, what, NULL, store->id, err);
+
+		return rc < 0 ? rc : verify_one(store, store->id, err);
+	}
+	ac_autofree struct ids *ids = calloc(1, sizeof(*ids));
+
+	return ids ? verify_all(store, ids, err) : ac_fail_errno(err, ENOMEM, "verify");
 }
 
 static int remove_one(struct ac_store *store, const char *what, struct ac_err *err)
@@ -186,7 +190,6 @@ static int remove_one(struct ac_store *store, const char *what, struct ac_err *e
 int ac_command_backups(int argc, char **argv)
 {
 	const char *directory = NULL, *to_verify = NULL, *to_remove = NULL;
-	ac_autofree struct ac_store *store = calloc(1, sizeof(*store));
 	struct ac_err err = { 0 };
 	bool json = false;
 	int letter;
@@ -211,8 +214,13 @@ int ac_command_backups(int argc, char **argv)
 	}
 	if (optind != argc || (to_verify && to_remove))
 		return ac_out_usage(SYNOPSIS);
-	int rc = store ? ac_store_of_caller(store, directory, &err)
-		       : ac_fail_errno(&err, ENOMEM, "list backups");
+	ac_autofree struct ac_store *store = calloc(1, sizeof(*store));
+
+	if (!store) {
+		ac_fail_errno(&err, ENOMEM, "list backups");
+		return ac_out_error(&err);
+	}
+	int rc = ac_store_of_caller(store, directory, &err);
 
 	if (rc == 0)
 		rc = to_verify   ? verify(store, to_verify, &err)

@@ -106,7 +106,6 @@ static int run(struct ac_store *store, const struct wishes *wishes, struct ac_er
 
 int ac_command_diff(int argc, char **argv)
 {
-	ac_autofree struct ac_store *store = calloc(1, sizeof(*store));
 	struct wishes wishes = { false, false, NULL, NULL };
 	struct ac_err err = { 0 };
 	int letter;
@@ -129,8 +128,13 @@ int ac_command_diff(int argc, char **argv)
 	}
 	if (wishes.json && wishes.patch)
 		return ac_out_usage(SYNOPSIS);
-	int rc = store ? ac_store_of_caller(store, wishes.directory, &err)
-		       : ac_fail_errno(&err, ENOMEM, "compare");
+	ac_autofree struct ac_store *store = calloc(1, sizeof(*store));
+
+	if (!store) {
+		ac_fail_errno(&err, ENOMEM, "compare");
+		return ac_out_error(&err);
+	}
+	int rc = ac_store_of_caller(store, wishes.directory, &err);
 
 	if (rc == 0)
 		rc = ac_store_arguments(store, argc - optind, argv + optind, &err);

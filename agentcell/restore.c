@@ -98,7 +98,6 @@ static int run(const struct ac_store *store, const struct wishes *wishes, struct
 
 int ac_command_restore(int argc, char **argv)
 {
-	ac_autofree struct ac_store *store = calloc(1, sizeof(*store));
 	struct wishes wishes = { false, false, false, NULL };
 	struct ac_err err = { 0 };
 	int letter;
@@ -118,8 +117,13 @@ int ac_command_restore(int argc, char **argv)
 		if (letter == 'S')
 			wishes.directory = optarg;
 	}
-	int rc = store ? ac_store_of_caller(store, wishes.directory, &err)
-		       : ac_fail_errno(&err, ENOMEM, "restore");
+	ac_autofree struct ac_store *store = calloc(1, sizeof(*store));
+
+	if (!store) {
+		ac_fail_errno(&err, ENOMEM, "restore");
+		return ac_out_error(&err);
+	}
+	int rc = ac_store_of_caller(store, wishes.directory, &err);
 
 	if (rc == 0)
 		rc = ac_store_arguments(store, argc - optind, argv + optind, &err);

@@ -21,7 +21,7 @@ int ac_store_of_caller(struct ac_store *store, const char *directory, struct ac_
 	char path[AC_PATH_MAX + AC_NAME_MAX];
 
 	if (passwd && strlen(passwd->pw_name) < sizeof(store->user))
-		strcpy(store->user, passwd->pw_name);
+		memcpy(store->user, passwd->pw_name, strlen(passwd->pw_name) + 1);
 	else if (directory) /* then the name only goes into the manifest */
 		snprintf(store->user, sizeof(store->user), "%u", (unsigned)getuid());
 	else
@@ -55,10 +55,10 @@ static bool looks_like_id(const char *text)
 
 static int add_path(struct ac_store *store, const char *cwd, const char *text, struct ac_err *err)
 {
-	char *path = store->path[store->path_count];
-
 	if (store->path_count >= AC_PATHS_MAX)
 		return ac_fail(err, E2BIG, "more than %d paths", AC_PATHS_MAX);
+	char *path = store->path[store->path_count];
+
 	if (!text[0] || ac_path_join(path, AC_PATH_MAX, cwd, text))
 		return ac_fail(err, ENAMETOOLONG, "%s is no usable path", text);
 	store->paths[store->path_count++] = path;

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util.h"
-
 void ac_shard_fini(struct ac_shard *shard)
 {
 	free(shard->entries);
@@ -216,19 +214,15 @@ static void copy_segment(const struct joint *joint, const struct ac_segment *seg
 	}
 }
 
-static int join_entries(struct ac_manifest *manifest, struct ac_shard *shards, unsigned count)
+/* Copies every segment to its directory; bases: number of each shard's first reference. */
+static int copy_segments(struct ac_manifest *manifest, struct ac_shard *shards, unsigned count,
+	unsigned char *marks, uint32_t *bases)
 {
-	ac_autofree unsigned char *marks = calloc(manifest->directory_count, 1);
-	ac_autofree struct ac_segment *segments = NULL;
-	ac_autofree uint32_t *bases = calloc(count + 1, sizeof *bases);
-	size_t total = 0, length = 0;
+	size_t total = 0;
+	struct ac_segment *segments = sort_segments(
+		shards, count, manifest->directory_count, marks, &total);
 
-	if (marks)
-		segments = sort_segments(shards, count, manifest->directory_count, marks, &total);
-	for (unsigned i = 0; i < count; i++)
-		length += shards[i].length;
-	manifest->entries = malloc(length + 1);
-	if (!marks || !segments || !bases || !manifest->entries)
+	if (!segments)
 		return -ENOMEM;
 	for (unsigned i = 1; i < count; i++)
 		bases[i] = bases[i - 1] + shards[i - 1].reference_count;
@@ -243,7 +237,26 @@ static int join_entries(struct ac_manifest *manifest, struct ac_shard *shards, u
 				manifest->entries_length;
 		copy_segment(&joint, &segments[k]);
 	}
+	free(segments);
 	return 0;
+}
+
+static int join_entries(struct ac_manifest *manifest, struct ac_shard *shards, unsigned count)
+{
+	unsigned char *marks = calloc(manifest->directory_count, 1);
+	uint32_t *bases = calloc(count + 1, sizeof *bases);
+	size_t length = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		length += shards[i].length;
+	manifest->entries = malloc(length + 1);
+	int result = marks && bases && manifest->entries
+			     ? copy_segments(manifest, shards, count, marks, bases)
+			     : -ENOMEM;
+
+	free(marks);
+	free(bases);
+	return result;
 }
 
 int ac_manifest_assemble(

@@ -63,31 +63,29 @@ static int copy_rows(struct compact *compact, const uint32_t *counts, struct ac_
 	const uint32_t pack = (uint32_t)(compact->old - compact->reader.shelf->packs);
 
 	for (uint32_t i = 0; i < compact->old->row_count; i++) {
-		struct ac_pack_row *row = &compact->rows[i];
+		struct ac_pack_row row = compact->old->rows[i];
 		const struct ac_place place = { .pack = pack, .row = i };
 		const unsigned char *bytes;
 		uint32_t length;
+		int result = 0;
 
-		*row = compact->old->rows[i];
-		if (!counts[i] || row->block == AC_NONE) {
-			row->block = AC_NONE;
+		if (!counts[i] || row.block == AC_NONE) {
+			row.block = AC_NONE;
+			compact->rows[i] = row;
 			continue;
 		}
-		if (compact->used + row->length > AC_LANE_ROOM) {
-			int result = flush(compact, err);
-
-			if (result)
-				return result;
-		}
-		int result = ac_chunk_read(
-			&compact->reader, &row->hash, &place, &bytes, &length, err);
-
+		if (compact->used + row.length > AC_LANE_ROOM)
+			result = flush(compact, err);
+		if (!result)
+			result = ac_chunk_read(
+				&compact->reader, &row.hash, &place, &bytes, &length, err);
 		if (result)
 			return result;
 		memcpy(compact->buffer + compact->used, bytes, length);
-		row->block = compact->block_count;
-		row->offset = (uint32_t)compact->used;
+		row.block = compact->block_count;
+		row.offset = (uint32_t)compact->used;
 		compact->used += length;
+		compact->rows[i] = row;
 	}
 	return flush(compact, err);
 }
@@ -131,40 +129,54 @@ static int replace(struct compact *compact, const char *temporary, struct ac_err
 	return 0;
 }
 
+static int prepare(struct compact *compact)
+{
+	const size_t rows = compact->old->row_count;
+
+	compact->blocks = calloc(rows + 1, sizeof compact->blocks[0]);
+	compact->rows = calloc(rows + 1, sizeof compact->rows[0]);
+	compact->buffer = malloc(AC_LANE_ROOM);
+	compact->packed = malloc(compact->room);
+	compact->scratch = malloc(AC_SCRATCH);
+	return compact->blocks && compact->rows && compact->buffer && compact->packed &&
+			       compact->scratch
+		       ? 0
+		       : -ENOMEM;
+}
+
+static void free_compact(struct compact *compact)
+{
+	if (compact->fd >= 0)
+		close(compact->fd);
+	free(compact->blocks);
+	free(compact->rows);
+	free(compact->buffer);
+	free(compact->packed);
+	free(compact->scratch);
+	ac_chunk_reader_fini(&compact->reader);
+}
+
 int ac_pack_compact(
 	const struct ac_shelf *shelf, uint32_t pack, const uint32_t *counts, struct ac_err *err)
 {
-	struct compact compact = { .old = &shelf->packs[pack],
-		.room = ZSTD_compressBound(AC_LANE_ROOM) };
+	struct compact compact = {
+		.old = &shelf->packs[pack], .fd = -1, .room = ZSTD_compressBound(AC_LANE_ROOM)
+	};
 	char temporary[AC_STORE_NAME_MAX] = "";
 	int result = ac_chunk_reader_init(&compact.reader, shelf, err);
 
 	if (result)
 		return result;
-	compact.blocks = calloc(compact.old->row_count + 1u, sizeof compact.blocks[0]);
-	compact.rows = calloc(compact.old->row_count + 1u, sizeof compact.rows[0]);
-	compact.buffer = malloc(AC_LANE_ROOM);
-	compact.packed = malloc(compact.room);
-	compact.scratch = malloc(AC_SCRATCH);
-	compact.fd = ac_store_temporary(shelf->store_fd, temporary, err);
-	if (compact.fd < 0)
-		result = compact.fd;
-	else if (!compact.blocks || !compact.rows || !compact.buffer || !compact.packed ||
-		 !compact.scratch)
+	if (prepare(&compact))
 		result = ac_fail_errno(err, ENOMEM, "rewrite a pack");
-	if (!result)
-		result = write_pack(&compact, counts, err);
+	if (!result) {
+		compact.fd = ac_store_temporary(shelf->store_fd, temporary, err);
+		result = compact.fd < 0 ? compact.fd : write_pack(&compact, counts, err);
+	}
 	if (!result)
 		result = replace(&compact, temporary, err);
 	if (result && compact.fd >= 0)
 		unlinkat(shelf->store_fd, temporary, 0);
-	if (compact.fd >= 0)
-		close(compact.fd);
-	free(compact.blocks);
-	free(compact.rows);
-	free(compact.buffer);
-	free(compact.packed);
-	free(compact.scratch);
-	ac_chunk_reader_fini(&compact.reader);
+	free_compact(&compact);
 	return result;
 }

@@ -68,7 +68,7 @@ static bool has_same_xattrs(const struct ac_entry *old, const struct ac_entry *n
 		const struct ac_side *other = find_xattr(new, ac_side_bytes(side));
 
 		if (!other || other->length != side->length ||
-			memcmp(ac_side_bytes(other), ac_side_bytes(side), side->length))
+			memcmp(ac_side_bytes(other), ac_side_bytes(side), side->length) != 0)
 			return false;
 	}
 	return true;
@@ -138,11 +138,11 @@ static int compare_links(
 
 	if (ac_link_map_enter(&compare->forth, &a, &b, &found))
 		return -ENOMEM;
-	if (memcmp(&found, &b, sizeof b))
+	if (memcmp(&found, &b, sizeof b) != 0)
 		*change |= AC_CHANGE_LINK;
 	if (ac_link_map_enter(&compare->back, &b, &a, &found))
 		return -ENOMEM;
-	if (memcmp(&found, &a, sizeof a))
+	if (memcmp(&found, &a, sizeof a) != 0)
 		*change |= AC_CHANGE_LINK;
 	return 0;
 }

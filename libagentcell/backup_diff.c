@@ -38,7 +38,7 @@ struct diff {
 /* An anonymous file with what the entry holds; entry NULL: empty. */
 static int extract_stored(struct diff *diff, struct side *side, const struct ac_entry *entry)
 {
-	ac_autofree struct ac_place *hints = calloc(entry->count + 1u, sizeof *hints);
+	struct ac_place *hints = calloc(entry->count + 1u, sizeof *hints);
 
 	if (!hints)
 		return ac_fail_errno(&diff->err, ENOMEM, "compare");
@@ -46,8 +46,11 @@ static int extract_stored(struct diff *diff, struct side *side, const struct ac_
 		hints[i] = side->manifest.places[entry->first + i];
 		hints[i].pack = side->map[hints[i].pack];
 	}
-	return ac_patch_extract(&diff->reader, &side->manifest.hashes[entry->first], hints,
+	int result = ac_patch_extract(&diff->reader, &side->manifest.hashes[entry->first], hints,
 		entry->count, &diff->err);
+
+	free(hints);
+	return result;
 }
 
 static int extract_present(
@@ -159,7 +162,6 @@ static int prepare_content(struct diff *diff, struct ac_err *err)
 static int load(struct diff *diff, struct ac_err *err)
 {
 	const struct ac_backup_compare *request = diff->request;
-	ac_autofree struct ac_strings *exclude = calloc(1, sizeof *exclude);
 	int result = ac_manifest_load(&diff->old.manifest, request->store_fd, request->id, err);
 
 	if (result)
@@ -167,6 +169,8 @@ static int load(struct diff *diff, struct ac_err *err)
 	if (request->other_id)
 		return ac_manifest_load(
 			&diff->new.manifest, request->store_fd, request->other_id, err);
+	ac_autofree struct ac_strings *exclude = calloc(1, sizeof *exclude);
+
 	if (!exclude)
 		return ac_fail_errno(err, ENOMEM, "compare");
 	result = ac_manifest_exclude(&diff->old.manifest, exclude, err);

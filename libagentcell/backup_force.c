@@ -46,8 +46,7 @@ static int open_log(struct ac_force_log *log)
 	log->fd = ac_store_temporary(log->store_fd, temporary, NULL);
 	if (log->fd < 0)
 		return log->fd;
-	snprintf(log->name, sizeof log->name, AC_FORCE_PREFIX "%s",
-		temporary + strlen(AC_STORE_TEMPORARY));
+	ac_store_join(log->name, AC_FORCE_PREFIX, temporary + strlen(AC_STORE_TEMPORARY));
 	if (renameat(log->store_fd, temporary, log->store_fd, log->name) < 0)
 		return -errno;
 	return 0;
@@ -108,27 +107,37 @@ static int open_long_path(char *path)
 	return fd < 0 ? -errno : ac_take_fd(&fd);
 }
 
+/* One number and the space behind it. */
+static bool take_number(char **text, int base, uint64_t *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoull(*text, &end, base);
+	if (errno || end == *text || *end != ' ')
+		return false;
+	*text = end + 1;
+	return true;
+}
+
 /* Only when it is still that very thing and its mode is what a forced one has. */
 static void give_back(char *line)
 {
-	uint64_t device, inode;
-	unsigned mode;
-	int at = 0;
+	uint64_t device, inode, mode;
 	struct statx st;
 	char path[64];
 
-	if (sscanf(line, "%" SCNu64 " %" SCNu64 " %o %n", &device, &inode, &mode, &at) < 3 || !at)
+	if (!take_number(&line, 10, &device) || !take_number(&line, 10, &inode) ||
+		!take_number(&line, 8, &mode) || ac_unescape(line, strlen(line) + 1, line) < 0)
 		return;
-	if (ac_unescape(line + at, strlen(line + at) + 1, line + at) < 0)
-		return;
-	ac_autoclose int fd = open_long_path(line + at);
+	ac_autoclose int fd = open_long_path(line);
 
 	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, AC_STATX_MASK, &st) < 0 || st.stx_ino != inode ||
 		ac_statx_device(&st) != device ||
-		st.stx_mode != (mode | ac_force_bits(mode & S_IFMT)))
+		st.stx_mode != (mode | ac_force_bits((mode_t)mode & S_IFMT)))
 		return;
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	if (chmod(path, mode & 07777) < 0)
+	if (chmod(path, (mode_t)mode & 07777) < 0)
 		(void)errno; /* it was the user's to change */
 }
 

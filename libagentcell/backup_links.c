@@ -17,7 +17,7 @@ static struct ac_link *find(const struct ac_link_map *map, const struct ac_file_
 {
 	uint64_t slot = slot_of(map, key);
 
-	while (map->slots[slot].is_used && memcmp(&map->slots[slot].key, key, sizeof *key))
+	while (map->slots[slot].is_used && memcmp(&map->slots[slot].key, key, sizeof *key) != 0)
 		slot = (slot + 1) & map->mask;
 	return &map->slots[slot];
 }

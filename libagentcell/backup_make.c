@@ -125,11 +125,13 @@ static int judge(const struct make *make, struct ac_err *err)
 /* From the shelf's numbers to those of the list of packs that this manifest uses. */
 static int number_packs(struct ac_manifest *manifest, const struct ac_shelf *shelf)
 {
-	ac_autofree uint32_t *map = calloc(shelf->count + 1u, sizeof *map);
+	uint32_t *map = calloc(shelf->count + 1u, sizeof *map);
 
 	manifest->packs = calloc(shelf->count + 1u, sizeof manifest->packs[0]);
-	if (!map || !manifest->packs)
+	if (!map || !manifest->packs) {
+		free(map);
 		return -ENOMEM;
+	}
 	for (uint32_t i = 0; i < manifest->reference_count; i++)
 		map[manifest->places[i].pack] = 1;
 	for (uint32_t i = 0; i < shelf->count; i++)
@@ -139,6 +141,7 @@ static int number_packs(struct ac_manifest *manifest, const struct ac_shelf *she
 		}
 	for (uint32_t i = 0; i < manifest->reference_count; i++)
 		manifest->places[i].pack = map[manifest->places[i].pack];
+	free(map);
 	return 0;
 }
 

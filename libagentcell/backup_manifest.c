@@ -102,7 +102,7 @@ char *ac_manifest_path_dup(const struct ac_manifest *manifest, uint32_t director
 	if (!path)
 		return NULL;
 	if (!length)
-		return strcpy(path, ".");
+		return memcpy(path, ".", 2);
 	char *end = path + length - 1; /* the last separator becomes the NUL */
 
 	*end = '\0';

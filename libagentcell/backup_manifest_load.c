@@ -37,7 +37,7 @@ static int read_exactly(int fd, void *bytes, size_t length, uint64_t offset)
 
 static int check_header(const struct ac_manifest_header *header, uint64_t length)
 {
-	if (memcmp(header->magic, AC_MANIFEST_MAGIC, sizeof header->magic))
+	if (memcmp(header->magic, AC_MANIFEST_MAGIC, sizeof header->magic) != 0)
 		return -EBADMSG;
 	if (header->version != AC_FORMAT_VERSION)
 		return -ENOTSUP;
@@ -199,14 +199,14 @@ int ac_manifest_parse(struct ac_manifest *manifest, const unsigned char *file, s
 int ac_manifest_load(struct ac_manifest *manifest, int store_fd, const char *id, struct ac_err *err)
 {
 	ac_autofree unsigned char *file = NULL;
-	struct ac_manifest_header header;
+	struct ac_manifest_header header = { .file_length = 0 };
 
 	memset(manifest, 0, sizeof *manifest);
 	ac_autoclose int fd = open_manifest(store_fd, id, &header, err);
 
 	if (fd < 0)
 		return fd;
-	file = malloc(header.file_length);
+	file = malloc(header.file_length + 1);
 	int result = file ? read_exactly(fd, file, header.file_length, 0) : -ENOMEM;
 
 	if (!result)

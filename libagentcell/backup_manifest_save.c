@@ -98,32 +98,43 @@ static int write_file(struct ac_manifest *manifest, int fd, struct ac_hash *hash
 	return result;
 }
 
-/* What the file holds now must have the hash of what was meant. */
-static int read_back(int fd, uint64_t length, const struct ac_hash *meant)
+static uint64_t hash_file(int fd, uint64_t length, unsigned char *buffer, struct ac_hasher *hasher)
 {
-	ac_autofree unsigned char *buffer = malloc(AC_CHUNK_MAX);
-	struct ac_hasher hasher;
-	struct ac_hash hash;
-	uint64_t left = length;
-	struct stat st;
+	uint64_t done = 0;
 
-	if (!buffer || ac_hasher_init(&hasher, NULL))
-		return -ENOMEM;
-	ac_hasher_start(&hasher);
-	while (left) {
-		size_t want = left < AC_CHUNK_MAX ? left : AC_CHUNK_MAX;
-		ssize_t got = pread(fd, buffer, want, (off_t)(length - left));
+	while (done < length) {
+		size_t want = length - done < AC_CHUNK_MAX ? length - done : AC_CHUNK_MAX;
+		ssize_t got = pread(fd, buffer, want, (off_t)done);
 
 		if (got <= 0)
 			break;
-		ac_hasher_add(&hasher, buffer, (size_t)got);
-		left -= (uint64_t)got;
+		ac_hasher_add(hasher, buffer, (size_t)got);
+		done += (uint64_t)got;
 	}
+	return done;
+}
+
+/* What the file holds now must have the hash of what was meant. */
+static int read_back(int fd, uint64_t length, const struct ac_hash *meant)
+{
+	unsigned char *buffer = malloc(AC_CHUNK_MAX);
+	struct ac_hasher hasher;
+	struct ac_hash hash;
+	struct stat st;
+
+	if (!buffer || ac_hasher_init(&hasher, NULL)) {
+		free(buffer);
+		return -ENOMEM;
+	}
+	ac_hasher_start(&hasher);
+	bool is_whole = hash_file(fd, length, buffer, &hasher) == length;
+
 	ac_hasher_end(&hasher, &hash);
-	bool is_good = !left && !hasher.failed && ac_hash_equals(&hash, meant) && !fstat(fd, &st) &&
-		       (uint64_t)st.st_size == length + sizeof hash;
+	bool is_good = is_whole && !hasher.failed && ac_hash_equals(&hash, meant) &&
+		       !fstat(fd, &st) && (uint64_t)st.st_size == length + sizeof hash;
 
 	ac_hasher_fini(&hasher);
+	free(buffer);
 	return is_good ? 0 : -EBADMSG;
 }
 

@@ -147,7 +147,7 @@ static int reopen(struct ac_node_cache *cache, struct ac_node *node)
 			return -EBADF; /* roots stay open */
 		depth++;
 	}
-	struct ac_node **chain = calloc(depth + 1, sizeof *chain);
+	struct ac_node **chain = calloc(depth + 1, sizeof(void *));
 
 	if (!chain)
 		return -ENOMEM;
@@ -208,13 +208,14 @@ char *ac_node_path_dup(const struct ac_node *node, const char *name)
 
 	for (const struct ac_node *up = node; up && up->parent; up = up->parent)
 		length += up->name_length + 1u;
-	char *path = malloc(length + 2), *end = path;
+	char *path = malloc(length + 2);
 
 	if (!path)
 		return NULL;
 	if (!length)
-		return strcpy(path, ".");
-	end = path + length - 1; /* where the last separator would be */
+		return memcpy(path, ".", 2);
+	char *end = path + length - 1; /* where the last separator would be */
+
 	*end = '\0';
 	if (name) {
 		end -= name_length;

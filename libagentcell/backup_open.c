@@ -73,7 +73,7 @@ static int open_handle(const struct ac_place_to_open *place, struct statx *st, m
 
 static int force_file(const struct ac_place_to_open *place, int flags)
 {
-	struct statx st;
+	struct statx st = { .stx_mode = 0 };
 	ac_autoclose int handle = open_handle(place, &st, S_IFREG);
 	mode_t mode = handle < 0 ? 0 : st.stx_mode & 07777;
 
@@ -93,7 +93,7 @@ static int force_file(const struct ac_place_to_open *place, int flags)
 
 static int force_directory(const struct ac_place_to_open *place, int flags, int *forced_mode)
 {
-	struct statx st;
+	struct statx st = { .stx_mode = 0 };
 	ac_autoclose int handle = open_handle(place, &st, S_IFDIR);
 	mode_t mode = handle < 0 ? 0 : st.stx_mode & 07777;
 

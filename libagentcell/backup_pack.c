@@ -56,33 +56,50 @@ static int check_rows(const struct ac_pack *pack, uint64_t tables)
 	return 0;
 }
 
-static int read_tables(struct ac_pack *pack, int fd, const struct ac_pack_trailer *trailer)
+/* Both tables as one heap block, when their hash agrees. */
+static void *read_tables(int fd, const struct ac_pack_trailer *trailer, size_t length)
 {
-	size_t blocks = trailer->blocks * sizeof(struct ac_pack_block);
-	size_t length = blocks + trailer->rows * sizeof(struct ac_pack_row);
 	struct ac_hasher hasher;
 	struct ac_hash hash;
+	void *tables = calloc(1, length ? length : 1);
 
-	if (length > TABLES_MAX || trailer->tables > pack->file_length ||
-		trailer->tables + length + sizeof *trailer != pack->file_length)
-		return -EBADMSG;
-	pack->tables = malloc(length ? length : 1);
-	if (!pack->tables || ac_hasher_init(&hasher, NULL))
-		return -ENOMEM;
-	int result = read_at(fd, pack->tables, length, trailer->tables);
+	if (!tables || ac_hasher_init(&hasher, NULL)) {
+		free(tables);
+		errno = ENOMEM;
+		return NULL;
+	}
+	int result = read_at(fd, tables, length, trailer->tables);
 
 	ac_hasher_start(&hasher);
-	ac_hasher_add(&hasher, pack->tables, length);
+	ac_hasher_add(&hasher, tables, length);
 	ac_hasher_add(&hasher, trailer, offsetof(struct ac_pack_trailer, hash));
 	ac_hasher_end(&hasher, &hash);
 	if (!result && (hasher.failed || !ac_hash_equals(&hash, &trailer->hash)))
 		result = -EBADMSG;
 	ac_hasher_fini(&hasher);
+	if (!result)
+		return tables;
+	free(tables);
+	errno = -result;
+	return NULL;
+}
+
+static int take_tables(struct ac_pack *pack, int fd, const struct ac_pack_trailer *trailer)
+{
+	const size_t blocks = trailer->blocks * sizeof(struct ac_pack_block);
+	const size_t length = blocks + trailer->rows * sizeof(struct ac_pack_row);
+
+	if (length > TABLES_MAX || trailer->tables > pack->file_length ||
+		trailer->tables + length + sizeof *trailer != pack->file_length)
+		return -EBADMSG;
+	pack->tables = read_tables(fd, trailer, length);
+	if (!pack->tables)
+		return -errno;
 	pack->blocks = pack->tables;
 	pack->rows = (const void *)((const unsigned char *)pack->tables + blocks);
 	pack->block_count = trailer->blocks;
 	pack->row_count = trailer->rows;
-	return result ? result : check_rows(pack, trailer->tables);
+	return check_rows(pack, trailer->tables);
 }
 
 int ac_pack_open(
@@ -104,12 +121,12 @@ int ac_pack_open(
 
 	if (S_ISREG(st.st_mode) && pack->file_length >= sizeof trailer)
 		result = read_at(fd, &trailer, sizeof trailer, pack->file_length - sizeof trailer);
-	if (!result && (memcmp(trailer.magic, AC_PACK_MAGIC, sizeof trailer.magic) ||
+	if (!result && (memcmp(trailer.magic, AC_PACK_MAGIC, sizeof trailer.magic) != 0 ||
 			       trailer.version != AC_FORMAT_VERSION ||
-			       memcmp(&trailer.id, id, sizeof *id)))
+			       memcmp(&trailer.id, id, sizeof *id) != 0))
 		result = -EBADMSG;
 	if (!result)
-		result = read_tables(pack, fd, &trailer);
+		result = take_tables(pack, fd, &trailer);
 	if (!result)
 		return 0;
 	free(pack->tables);
@@ -160,7 +177,9 @@ int ac_shelf_init(struct ac_shelf *shelf, int store_fd, struct ac_err *err)
 	if (!shelf->packs)
 		return ac_fail_errno(err, ENOMEM, "open the packs");
 	for (unsigned i = 0; i < count; i++) {
-		result = ac_pack_open(&shelf->packs[shelf->count], store_fd, &ids[i], err);
+		struct ac_pack pack;
+
+		result = ac_pack_open(&pack, store_fd, &ids[i], err);
 		if (result == -ENOMEM || result == -EMFILE || result == -ENFILE) {
 			ac_shelf_fini(shelf);
 			return result;
@@ -168,7 +187,7 @@ int ac_shelf_init(struct ac_shelf *shelf, int store_fd, struct ac_err *err)
 		if (result)
 			shelf->damaged++;
 		else
-			shelf->count++;
+			shelf->packs[shelf->count++] = pack;
 	}
 	return 0;
 }

@@ -136,7 +136,7 @@ int ac_pack_write_block(int fd, const unsigned char *bytes, size_t length, uint6
 
 		if (got < 0)
 			result = -errno;
-		else if (!got || memcmp(scratch, bytes + at, (size_t)got))
+		else if (!got || memcmp(scratch, bytes + at, (size_t)got) != 0)
 			result = -EBADMSG;
 		else
 			at += (size_t)got;
@@ -208,13 +208,13 @@ static uint64_t slot_of(const struct ac_hash *hash)
 	return key;
 }
 
-static void add_slot(struct ac_packer *packer, uint32_t row)
+static void add_slot(uint32_t *slots, uint64_t mask, const struct ac_hash *hash, uint32_t row)
 {
-	uint64_t slot = slot_of(&packer->rows[row].hash) & packer->slot_mask;
+	uint64_t slot = slot_of(hash) & mask;
 
-	while (packer->slots[slot] != AC_NONE)
-		slot = (slot + 1) & packer->slot_mask;
-	packer->slots[slot] = row;
+	while (slots[slot] != AC_NONE)
+		slot = (slot + 1) & mask;
+	slots[slot] = row;
 }
 
 static int grow_slots(struct ac_packer *packer)
@@ -227,11 +227,11 @@ static int grow_slots(struct ac_packer *packer)
 	if (!slots)
 		return -ENOMEM;
 	memset(slots, 0xff, count * sizeof slots[0]);
+	for (uint32_t row = 0; row < packer->row_count; row++)
+		add_slot(slots, count - 1, &packer->rows[row].hash, row);
 	free(packer->slots);
 	packer->slots = slots;
 	packer->slot_mask = count - 1;
-	for (uint32_t row = 0; row < packer->row_count; row++)
-		add_slot(packer, row);
 	return 0;
 }
 
@@ -272,7 +272,7 @@ static int enter_row(struct ac_lane *lane, size_t length, const struct ac_hash *
 		.block = lane->block,
 		.offset = (uint32_t)lane->used,
 		.length = (uint32_t)length };
-	add_slot(packer, *row);
+	add_slot(packer->slots, packer->slot_mask, hash, *row);
 	return 1;
 }
 
@@ -350,15 +350,16 @@ int ac_packer_finish(struct ac_packer *packer, struct ac_err *err)
 	if (renameat(shelf->store_fd, packer->temporary, shelf->store_fd, name) < 0)
 		return ac_fail_errno(err, errno, "name a pack");
 	packer->temporary[0] = '\0';
-	struct ac_pack *pack = &shelf->packs[shelf->count]; /* there is room: ac_shelf_init */
+	struct ac_pack pack;
 
-	result = ac_pack_open(pack, shelf->store_fd, &packer->id, err);
-	if (!result)
-		result = ac_pack_check_blocks(pack, err);
+	result = ac_pack_open(&pack, shelf->store_fd, &packer->id, err);
+	if (result)
+		return result;
+	result = ac_pack_check_blocks(&pack, err);
 	if (result) {
-		free(pack->tables);
+		free(pack.tables);
 		return result;
 	}
-	shelf->count++;
+	shelf->packs[shelf->count++] = pack; /* there is room: ac_shelf_init */
 	return 0;
 }

@@ -47,11 +47,11 @@ int ac_patch_extract(struct ac_chunk_reader *reader, const struct ac_hash *hashe
 
 int ac_patch_copy(int from, struct ac_err *err)
 {
-	ac_autofree char *buffer = malloc(AC_PATCH_MAX + 1);
 	ac_autoclose int fd = ac_patch_empty(err);
 
 	if (fd < 0)
 		return fd;
+	ac_autofree char *buffer = malloc(AC_PATCH_MAX + 1);
 	ssize_t length = buffer ? ac_read_all(from, buffer, AC_PATCH_MAX) : -ENOMEM;
 	int result = length < 0 ? (int)length : ac_write_all(fd, buffer, (size_t)length);
 
@@ -97,8 +97,8 @@ int ac_patch_run(int old_fd, int new_fd, const char *old_label, const char *new_
 {
 	ac_autofree char *old_option = NULL;
 	ac_autofree char *new_option = NULL;
+	pid_t pid = -1;
 	int status;
-	pid_t pid;
 
 	if (asprintf(&old_option, "--label=%s", old_label) < 0 ||
 		asprintf(&new_option, "--label=%s", new_label) < 0)

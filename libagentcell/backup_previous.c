@@ -56,7 +56,7 @@ static void make_index(struct ac_previous *previous)
 
 	while (size < previous->count * 2u && size < 1u << 30)
 		size *= 2;
-	previous->slots = calloc(size, sizeof *previous->slots);
+	previous->slots = calloc(size, sizeof(void *));
 	if (!previous->slots)
 		return; /* slower, not wrong */
 	previous->slot_mask = size - 1;

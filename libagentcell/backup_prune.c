@@ -170,8 +170,7 @@ static int store_bytes(int store_fd, uint64_t *bytes, struct ac_err *err)
 			*bytes += (uint64_t)st.st_size;
 	}
 	for (unsigned i = 0; !result && i < id_count; i++) {
-		strcpy(name, ids[i].text);
-		strcat(name, AC_STORE_MANIFEST);
+		ac_store_join(name, ids[i].text, AC_STORE_MANIFEST);
 		if (!fstatat(store_fd, name, &st, AT_SYMLINK_NOFOLLOW))
 			*bytes += (uint64_t)st.st_size;
 	}

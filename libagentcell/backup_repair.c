@@ -45,25 +45,35 @@ static const struct ac_side *find_xattr(const struct ac_entry *entry, const char
 	return NULL;
 }
 
-static int remove_surplus(struct ac_restore *restore, const char *path, const struct ac_entry *want,
-	const char *name, struct ac_err *err)
+static int remove_listed(struct ac_restore *restore, const char *path, const struct ac_entry *want,
+	const char *name, const char *list, size_t length, struct ac_err *err)
 {
-	ac_autofree char *list = malloc(XATTR_LIST_MAX);
-	ssize_t length = list ? listxattr(path, list, XATTR_LIST_MAX) : -1;
-
-	if (!list)
-		return ac_fail_errno(err, ENOMEM, "read the attributes");
-	if (length < 0)
-		return errno == ENOTSUP ? 0 : ac_fail_errno(err, errno, "read the attributes");
 	for (const char *xattr = list; xattr < list + length; xattr += strlen(xattr) + 1) {
 		if (find_xattr(want, xattr) || !removexattr(path, xattr))
 			continue;
-		if (strncmp(xattr, "user.", 5) && strncmp(xattr, "system.", 7))
+		if (strncmp(xattr, "user.", 5) != 0 && strncmp(xattr, "system.", 7) != 0)
 			ac_restore_note(restore, name);
 		else if (errno != ENODATA)
 			return ac_fail_errno(err, errno, "remove attribute %s", xattr);
 	}
 	return 0;
+}
+
+static int remove_surplus(struct ac_restore *restore, const char *path, const struct ac_entry *want,
+	const char *name, struct ac_err *err)
+{
+	char *list = malloc(XATTR_LIST_MAX);
+	ssize_t length = list ? listxattr(path, list, XATTR_LIST_MAX) : -1;
+	int result = 0;
+
+	if (!list)
+		result = ac_fail_errno(err, ENOMEM, "read the attributes");
+	else if (length >= 0)
+		result = remove_listed(restore, path, want, name, list, (size_t)length, err);
+	else if (errno != ENOTSUP)
+		result = ac_fail_errno(err, errno, "read the attributes");
+	free(list);
+	return result;
 }
 
 /* path is /proc/self/fd/<n>: it means that file and no other. */
@@ -79,7 +89,7 @@ int ac_restore_xattrs(struct ac_restore *restore, const char *path, const struct
 
 		if (!skip || !setxattr(path, xattr, xattr + skip, side->length - skip, 0))
 			continue;
-		if ((errno == EPERM || errno == ENOTSUP) && strncmp(xattr, "user.", 5))
+		if ((errno == EPERM || errno == ENOTSUP) && strncmp(xattr, "user.", 5) != 0)
 			ac_restore_note(restore, name);
 		else
 			result = ac_fail_errno(err, errno, "set attribute %s", xattr);

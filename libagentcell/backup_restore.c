@@ -75,7 +75,7 @@ static bool is_selected(
 	if (ac_selection_has(&restore->selection, path))
 		return true;
 	/* A directory that is missing on the way to what is wanted. */
-	if ((difference->change & (AC_CHANGE_REMOVED | AC_CHANGE_TYPE)) &&
+	if ((difference->change & (AC_CHANGE_REMOVED | AC_CHANGE_TYPE)) && difference->old &&
 		difference->old->type == AC_ENTRY_DIRECTORY)
 		return ac_selection_is_below(&restore->selection, path);
 	return difference->change == AC_CHANGE_ADDED &&
@@ -135,7 +135,7 @@ static int prepare_root(struct ac_restore *restore, const struct ac_entry *root,
 			path);
 	if (paths->count >= AC_PATHS_MAX || strlen(path) >= sizeof entry->path)
 		return ac_fail(err, E2BIG, "the backup has too many paths");
-	strcpy(entry->path, path);
+	memcpy(entry->path, path, strlen(path) + 1);
 	entry->device = st.st_dev;
 	entry->inode = st.st_ino;
 	paths->count++;
@@ -157,38 +157,50 @@ static int list_roots(struct ac_restore *restore, struct ac_path_list *paths, st
 	return result;
 }
 
-/* Fills restore->present: by a backup, or (dry) by looking. */
-static int see_present(struct ac_restore *restore, struct ac_err *err)
+struct sight { /* large */
+	struct ac_path_list paths;
+	struct ac_strings exclude;
+};
+
+static int look(struct ac_restore *restore, struct sight *sight, struct ac_err *err)
 {
 	const struct ac_restore_request *request = restore->request;
-	ac_autofree struct ac_path_list *paths = calloc(1, sizeof *paths);
-	ac_autofree struct ac_strings *exclude = calloc(1, sizeof *exclude);
 	struct ac_backup_totals totals;
-
-	if (!paths || !exclude)
-		return ac_fail_errno(err, ENOMEM, "restore");
-	int result = ac_manifest_exclude(&restore->target, exclude, err);
+	int result = ac_manifest_exclude(&restore->target, &sight->exclude, err);
 
 	if (!result)
-		result = list_roots(restore, paths, err);
+		result = list_roots(restore, &sight->paths, err);
 	if (!result && request->is_dry)
-		return ac_make_look(
-			request->store_fd, &restore->target, exclude, &restore->present, err);
+		return ac_make_look(request->store_fd, &restore->target, &sight->exclude,
+			&restore->present, err);
 	if (!result)
 		result = ac_make_id(restore->outcome->undo_id, err);
 	if (result)
 		return result;
 	const struct ac_backup_request backup = { .backup_id = restore->outcome->undo_id,
 		.user = request->user,
-		.paths = paths,
-		.exclude = exclude,
+		.paths = &sight->paths,
+		.exclude = &sight->exclude,
 		.allow_torn = true,
 		.allow_unreadable = true,
 		.environment = "{\"reason\":\"before a restore\"}" };
 
 	result = ac_make(
 		request->store_fd, &backup, NULL, AC_MAKE_KEPT, &totals, &restore->present, err);
-	return result ? ac_fail_within(err, "back up the present state first") : 0;
+	if (!result)
+		return 0;
+	restore->outcome->undo_id[0] = '\0';
+	return ac_fail_within(err, "back up the present state first");
+}
+
+/* Fills restore->present: by a backup, or (dry) by looking. */
+static int see_present(struct ac_restore *restore, struct ac_err *err)
+{
+	struct sight *sight = calloc(1, sizeof *sight);
+	int result = sight ? look(restore, sight, err) : ac_fail_errno(err, ENOMEM, "restore");
+
+	free(sight);
+	return result;
 }
 
 static bool names_same_paths(void *context, const char *id)

@@ -29,7 +29,7 @@ static void boot_id(char text[BOOT_ID_SIZE])
 
 	memset(text, 0, BOOT_ID_SIZE);
 	if (fd < 0 || read(fd, text, BOOT_ID_SIZE - 1) != BOOT_ID_SIZE - 1)
-		strcpy(text, "unknown");
+		memcpy(text, "unknown", sizeof "unknown");
 }
 
 int ac_store_state_set(int store_fd, const char *id, const char *text, struct ac_err *err)

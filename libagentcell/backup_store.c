@@ -85,10 +85,17 @@ static void to_hex(char *text, const unsigned char *bytes, size_t count)
 	*text = '\0';
 }
 
+void ac_store_join(char name[AC_STORE_NAME_MAX], const char *a, const char *b)
+{
+	snprintf(name, AC_STORE_NAME_MAX, "%s%s", a, b);
+}
+
 void ac_store_pack_name(char name[AC_STORE_NAME_MAX], const struct ac_pack_id *id)
 {
-	to_hex(name, id->byte, sizeof id->byte);
-	strcat(name, AC_STORE_PACK);
+	char hex[2 * sizeof id->byte + 1];
+
+	to_hex(hex, id->byte, sizeof id->byte);
+	ac_store_join(name, hex, AC_STORE_PACK);
 }
 
 static int hex_value(char c)
@@ -101,7 +108,7 @@ static int hex_value(char c)
 bool ac_store_pack_id(const char *name, struct ac_pack_id *id)
 {
 	if (strlen(name) != 2 * sizeof id->byte + strlen(AC_STORE_PACK) ||
-		strcmp(name + 2 * sizeof id->byte, AC_STORE_PACK))
+		strcmp(name + 2 * sizeof id->byte, AC_STORE_PACK) != 0)
 		return false;
 	for (size_t i = 0; i < sizeof id->byte; i++) {
 		int high = hex_value(name[2 * i]), low = hex_value(name[2 * i + 1]);
@@ -123,12 +130,13 @@ int ac_store_random(void *bytes, size_t size, struct ac_err *err)
 int ac_store_temporary(int store_fd, char name[AC_STORE_NAME_MAX], struct ac_err *err)
 {
 	unsigned char bytes[16];
+	char hex[2 * sizeof bytes + 1];
 	int result = ac_store_random(bytes, sizeof bytes, err);
 
 	if (result)
 		return result;
-	strcpy(name, AC_STORE_TEMPORARY);
-	to_hex(name + strlen(AC_STORE_TEMPORARY), bytes, sizeof bytes);
+	to_hex(hex, bytes, sizeof bytes);
+	ac_store_join(name, AC_STORE_TEMPORARY, hex);
 	int fd = openat(store_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (fd < 0)
@@ -193,7 +201,7 @@ static int add_id(void *context, const char *name)
 	void *array = list->ids;
 
 	if (length <= suffix || length - suffix >= AC_BACKUP_ID_SIZE ||
-		strcmp(name + length - suffix, AC_STORE_MANIFEST))
+		strcmp(name + length - suffix, AC_STORE_MANIFEST) != 0)
 		return 0;
 	if (make_room(list, &array, sizeof list->ids[0]))
 		return -ENOMEM;
@@ -267,11 +275,11 @@ static bool is_orphaned_state(int store_fd, const char *name)
 	char manifest[AC_STORE_NAME_MAX];
 	size_t length = strlen(name), suffix = strlen(AC_STORE_STATE);
 
-	if (length <= suffix || strcmp(name + length - suffix, AC_STORE_STATE) ||
+	if (length <= suffix || strcmp(name + length - suffix, AC_STORE_STATE) != 0 ||
 		length - suffix + strlen(AC_STORE_MANIFEST) >= sizeof manifest)
 		return false;
 	memcpy(manifest, name, length - suffix);
-	strcpy(manifest + length - suffix, AC_STORE_MANIFEST);
+	memcpy(manifest + length - suffix, AC_STORE_MANIFEST, sizeof AC_STORE_MANIFEST);
 	return faccessat(store_fd, manifest, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
 }
 

@@ -39,6 +39,7 @@ int ac_store_lock(int store_fd, bool exclusive, unsigned wait_s, struct ac_err *
 int ac_store_sweep(int store_fd, struct ac_err *err);
 
 bool ac_store_id_is_valid(const char *id); /* letters, digits and '-', shorter than the limit */
+void ac_store_join(char name[AC_STORE_NAME_MAX], const char *a, const char *b);
 void ac_store_pack_name(char name[AC_STORE_NAME_MAX], const struct ac_pack_id *id);
 bool ac_store_pack_id(const char *name, struct ac_pack_id *id); /* the reverse */
 int ac_store_random(void *bytes, size_t size, struct ac_err *err);

@@ -19,7 +19,7 @@ int ac_tree_init(struct ac_tree *tree, const struct ac_manifest *manifest, struc
 	memset(tree, 0, sizeof *tree);
 	tree->manifest = manifest;
 	tree->root_count = manifest->directories[0].count;
-	tree->nodes = calloc(manifest->directory_count, sizeof tree->nodes[0]);
+	tree->nodes = calloc(manifest->directory_count, sizeof(void *));
 	tree->touched = calloc(manifest->directory_count, sizeof tree->touched[0]);
 	tree->prepared = calloc(manifest->directory_count, sizeof tree->prepared[0]);
 	tree->inherits = calloc(manifest->directory_count, sizeof tree->inherits[0]);

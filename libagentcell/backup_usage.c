@@ -71,23 +71,31 @@ static void share_out(struct pass *pass)
 	}
 }
 
+/* One block for the rows of all packs, and where in it each pack's begin. */
+static uint32_t **make_counters(const struct ac_shelf *shelf)
+{
+	size_t packs = shelf->count, rows = 0;
+
+	for (size_t i = 0; i < packs; i++)
+		rows += shelf->packs[i].row_count;
+	uint32_t **counters = calloc(1, (packs + 1) * sizeof *counters + rows * sizeof **counters);
+
+	if (!counters)
+		return NULL;
+	uint32_t *row = (void *)(counters + packs + 1);
+
+	for (size_t i = 0; i < packs; i++) {
+		counters[i] = row;
+		row += shelf->packs[i].row_count;
+	}
+	return counters;
+}
+
 static int prepare(struct ac_usage *usage, struct pass *pass)
 {
-	const struct ac_shelf *shelf = &usage->shelf;
-
-	usage->counts = calloc(shelf->count + 1u, sizeof *usage->counts);
-	pass->last = calloc(shelf->count + 1u, sizeof *pass->last);
-	if (!usage->counts || !pass->last)
-		return -ENOMEM;
-	for (unsigned i = 0; i < shelf->count; i++) {
-		size_t rows = shelf->packs[i].row_count;
-
-		usage->counts[i] = calloc(rows + 1, sizeof **usage->counts);
-		pass->last[i] = calloc(rows + 1, sizeof **pass->last);
-		if (!usage->counts[i] || !pass->last[i])
-			return -ENOMEM;
-	}
-	return 0;
+	usage->counts = make_counters(&usage->shelf);
+	pass->last = make_counters(&usage->shelf);
+	return usage->counts && pass->last ? 0 : -ENOMEM;
 }
 
 /* The bytes of everything that a manifest refers to, each row once. */
@@ -152,8 +160,6 @@ int ac_usage_init(struct ac_usage *usage, int store_fd, struct ac_err *err)
 		if (result)
 			ac_fail_errno(err, -result, "count what the backups use");
 	}
-	for (unsigned i = 0; pass.last && i < usage->shelf.count; i++)
-		free(pass.last[i]);
 	free(pass.last);
 	if (result)
 		ac_usage_fini(usage);
@@ -162,8 +168,6 @@ int ac_usage_init(struct ac_usage *usage, int store_fd, struct ac_err *err)
 
 void ac_usage_fini(struct ac_usage *usage)
 {
-	for (unsigned i = 0; usage->counts && i < usage->shelf.count; i++)
-		free(usage->counts[i]);
 	free(usage->counts);
 	free(usage->backups);
 	ac_shelf_fini(&usage->shelf);

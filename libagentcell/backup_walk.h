@@ -22,15 +22,15 @@
 
 struct ac_walk_root {
 	const char *path; /* borrowed */
-	int given_fd; /* to walk from, or -1: path is opened (borrowed, like it) */
 	uint64_t device, inode; /* what it must be, 0: anything */
 	const struct ac_manifest *previous; /* borrowed; NULL: everything is read */
 	const struct ac_entry *previous_entry; /* of the root, in directory 0 */
+	int given_fd; /* to walk from, or -1: path is opened (borrowed, like it) */
 	/* Filled by the walk. */
-	uint64_t mount_id;
-	bool has_ctime; /* a file system whose ctime moves with every change, by this machine's clock */
-	int64_t trusted_s; /* a previous entry with an older ctime than this is believed */
+	bool has_ctime; /* a file system whose ctime moves with every change, by this clock */
 	uint32_t trusted_ns;
+	int64_t trusted_s; /* a previous entry with an older ctime than this is believed */
+	uint64_t mount_id;
 };
 
 struct ac_walk_request {

@@ -227,7 +227,7 @@ static int enter(struct ac_walker *walker, struct ac_node *node, int fd, struct 
 int ac_walk_directory(struct ac_walker *walker, struct ac_node *node)
 {
 	struct ac_walk *walk = walker->walk;
-	struct statx st;
+	struct statx st = { .stx_mode = 0 };
 	int fd, result;
 
 	if (node->parent) {

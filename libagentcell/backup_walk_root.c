@@ -69,10 +69,9 @@ static int check_root(
 static int add_directory_root(struct ac_walk *walk, struct ac_walk_root *root,
 	struct ac_walker *walker, struct ac_item *item, struct ac_node **children)
 {
-	struct ac_node here = { .root = root };
 	const struct ac_place_to_open place = { .parent_fd = item->directory_fd,
 		.name = item->name,
-		.node = &here,
+		.node = item->node,
 		.force = walk->cache.force };
 	int forced_mode, fd = ac_open_directory(&place, &item->st, &forced_mode);
 
@@ -109,12 +108,10 @@ static int add_directory_root(struct ac_walk *walk, struct ac_walk_root *root,
 static int add_file_root(struct ac_walk *walk, struct ac_walk_root *root, struct ac_walker *walker,
 	struct ac_item *item)
 {
-	struct ac_node node = { .root = root, .fd = -1, .references = 1, .previous = AC_NONE };
 	int result = check_root(walk, root, item->directory_fd, &item->st);
 
 	if (result)
 		return result;
-	item->node = &node;
 	atomic_fetch_add(&walk->files, 1);
 	atomic_fetch_add(&walk->bytes, item->st.stx_size);
 	result = ac_walk_unchanged(walker, item, root->previous_entry);
@@ -157,9 +154,12 @@ static int find_root(struct ac_walk *walk, const struct ac_walk_root *root, stru
 static int add_root(struct ac_walk *walk, struct ac_walk_root *root, struct ac_walker *walker,
 	struct ac_node **children)
 {
-	struct ac_item item = {
-		.directory_fd = -1, .label = root->path, .label_length = strlen(root->path)
-	};
+	/* Stands for the directory that the root is in, as long as nothing else does. */
+	struct ac_node here = { .root = root, .fd = -1, .references = 1, .previous = AC_NONE };
+	struct ac_item item = { .node = &here,
+		.directory_fd = -1,
+		.label = root->path,
+		.label_length = strlen(root->path) };
 	ac_autoclose int fd = find_root(walk, root, &item);
 
 	if (fd < 0)

@@ -67,7 +67,7 @@ static int finish(struct ac_backup_request *request, char **argv)
 	config.keep_clean = strtoull(argv[1], NULL, 10);
 	config.keep_escape = strtoull(argv[2], NULL, 10);
 	config.max_bytes = strtoull(argv[3], NULL, 10);
-	if (ac_backup_finish(request, (unsigned)atoi(argv[0]), &config, &err)) {
+	if (ac_backup_finish(request, (unsigned)strtoul(argv[0], NULL, 10), &config, &err)) {
 		fprintf(stderr, "driver: %s\n", err.text);
 		return 1;
 	}
@@ -83,7 +83,8 @@ int main(int argc, char **argv)
 		.backup_id = argv[3],
 		.session_id = dash ? dash + 1 : "000000000000",
 		.user = "tester",
-		.identity = { .uid = (uid_t)atoi(argv[4]), .gid = (gid_t)atoi(argv[5]) },
+		.identity = { .uid = (uid_t)strtoul(argv[4], NULL, 10),
+			.gid = (gid_t)strtoul(argv[5], NULL, 10) },
 		.paths = &paths,
 		.exclude = &exclude,
 		.progress = progress,

@@ -69,7 +69,8 @@ void _exit(int status)
 	__builtin_unreachable();
 }
 
-#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+#define REAL(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
+/* NOLINTBEGIN(bugprone-macro-parentheses): it defines a function */
 #define WRAP(type, name, space, params, args) \
 	type name params \
 	{ \
@@ -79,6 +80,7 @@ void _exit(int status)
 		} \
 		return REAL(name) args; \
 	}
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Pipes and terminals do not fill the disk. */
 ssize_t write(int fd, const void *bytes, size_t length)

@@ -31,10 +31,11 @@ static int use(void *context, const struct ac_difference *difference)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct ac_directory none[1];
-	const struct ac_manifest empty = { .directories = (struct ac_directory *)(uintptr_t)none,
-		.directory_count = 1,
-		.entries = (unsigned char *)(uintptr_t) "" };
+	struct ac_directory none = { .count = 0 };
+	unsigned char nothing[8] = { 0 };
+	const struct ac_manifest empty = {
+		.directories = &none, .directory_count = 1, .entries = nothing
+	};
 	struct ac_manifest manifest;
 	struct ac_hasher hasher;
 	struct ac_hash hash;

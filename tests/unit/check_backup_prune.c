@@ -3,6 +3,7 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ static void put_random(const char *name, size_t length)
 
 static void setup(void)
 {
-	strcpy(base, "/tmp/check-prune.XXXXXX");
+	snprintf(base, sizeof base, "/tmp/check-prune.XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(base));
 	snprintf(store, sizeof store, "%s/store", base);
 	ck_assert_int_eq(mkdir(store, 0700), 0);
@@ -46,13 +47,18 @@ static void setup(void)
 	put_random("base", 100000);
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
 static void teardown(void)
 {
-	char command[128];
-
 	close(store_fd);
-	snprintf(command, sizeof command, "rm -rf '%s'", base);
-	ck_assert_int_eq(system(command), 0);
+	ck_assert_int_eq(nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 /* Makes backup number serial + 1 of a project; how it ended: "live", "kept" or "ended <cause>". */
@@ -63,16 +69,17 @@ static const char *make(unsigned which, const char *state)
 	struct ac_backup_totals totals;
 	char *id = ids[++serial];
 
-	snprintf(id, AC_BACKUP_ID_SIZE, "20261130T%06dZ-%012x", serial, (unsigned)serial);
+	snprintf(id, AC_BACKUP_ID_SIZE, "20261130T%06uZ-%012x", (unsigned)serial % 1000,
+		(unsigned)serial % 1000);
 	paths.count = 1;
-	strcpy(paths.entry[0].path, project[which]);
+	snprintf(paths.entry[0].path, AC_PATH_MAX, "%s", project[which]);
 	const struct ac_backup_request request = {
 		.backup_id = id, .session_id = strchr(id, '-') + 1, .user = "check", .paths = &paths
 	};
 
-	ck_assert_msg(
-		!ac_make(store_fd, &request, NULL, AC_MAKE_LIVE, &totals, NULL, &err), "%s", err.text);
-	if (strcmp(state, "live"))
+	ck_assert_msg(!ac_make(store_fd, &request, NULL, AC_MAKE_LIVE, &totals, NULL, &err), "%s",
+		err.text);
+	if (strcmp(state, "live") != 0)
 		ck_assert_int_eq(ac_store_state_set(store_fd, id, state, &err), 0);
 	return id;
 }
@@ -88,7 +95,7 @@ static const char *left(void) /* the serial numbers, newest first */
 	for (unsigned i = 0; i < count; i++) {
 		ck_assert_msg(!ac_backup_verify(store_fd, ids[i].text, NULL, &err), "%s", err.text);
 		snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d", i ? " " : "",
-			atoi(ids[i].text + 9));
+			(int)strtol(ids[i].text + 9, NULL, 10));
 	}
 	return text;
 }
@@ -160,7 +167,7 @@ START_TEST(test_compact)
 	char first[AC_BACKUP_ID_SIZE];
 
 	put_random("large", 3000000);
-	strcpy(first, make(0, "ended clean\n"));
+	snprintf(first, sizeof first, "%s", make(0, "ended clean\n"));
 	put_random("large", 10);
 	make(0, "ended clean\n");
 	prune((struct ac_prune_limits){ .keep_clean = 9 }, &before);
