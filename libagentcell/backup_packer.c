@@ -245,6 +245,11 @@ static uint32_t find_slot(const struct ac_packer *packer, const struct ac_hash *
 	return AC_NONE;
 }
 
+/* GCC 12's analyzer loses track of what packer->slots holds after grow_slots and calls it leaked. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
 /* Under the lock.  1: new, the lane keeps the bytes; 0: known. */
 static int enter_row(struct ac_lane *lane, size_t length, const struct ac_hash *hash, uint32_t *row)
 {
@@ -275,6 +280,10 @@ static int enter_row(struct ac_lane *lane, size_t length, const struct ac_hash *
 	add_slot(packer->slots, packer->slot_mask, hash, *row);
 	return 1;
 }
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 int ac_lane_take(struct ac_lane *lane, size_t length, struct ac_hash *hash, struct ac_place *place,
 	struct ac_err *err)
