@@ -79,14 +79,18 @@ static bool is_probe_of(
 	return false;
 }
 
-static bool is_silent(const struct ac_judge *judge, const char *path)
+/* Looking for configuration further up is what tools do; writing there is not. */
+static bool is_silent(const struct ac_judge *judge, enum ac_operation operation, const char *path)
 {
 	const struct ac_session_policy *session = judge->session;
 
 	if (ac_silent_find(judge->silent, AC_SILENT_EXCEPT, path))
 		return false;
-	return ac_silent_find(judge->silent, AC_SILENT_SILENT, path) ||
-	       is_ancestor_probe(judge, path, session->policy.home) ||
+	if (ac_silent_find(judge->silent, AC_SILENT_SILENT, path))
+		return true;
+	if (operation == AC_OPERATION_WRITE)
+		return false;
+	return is_ancestor_probe(judge, path, session->policy.home) ||
 	       is_ancestor_probe(judge, path, session->plan.cwd) ||
 	       is_probe_of(judge, path, &session->policy.write_paths) ||
 	       is_probe_of(judge, path, &session->policy.read_paths) ||
@@ -106,7 +110,7 @@ static void judge_elsewhere(const struct ac_judge *judge, enum ac_operation oper
 		ac_verdict_set(judge, verdict, AC_CLASS_NORMAL, "the read-only system");
 	else if (baseline && !success)
 		ac_verdict_set(judge, verdict, AC_CLASS_BASELINE_WRITE, "read-only in the cell");
-	else if (operation != AC_OPERATION_EXECUTE && is_silent(judge, path))
+	else if (operation != AC_OPERATION_EXECUTE && is_silent(judge, operation, path))
 		ac_verdict_set(judge, verdict, AC_CLASS_NORMAL, "on the silent list");
 	else
 		ac_verdict_set(judge, verdict,
@@ -148,7 +152,7 @@ void ac_judge_path(const struct ac_judge *judge, enum ac_operation operation, bo
 	line = ac_silent_find(judge->silent, AC_SILENT_SECRET, path);
 	if (line)
 		ac_verdict_set(judge, verdict, AC_CLASS_SECRET, line->reason);
-	else if (!is_silent(judge, path) && is_other_home(judge, path))
+	else if (!is_silent(judge, operation, path) && is_other_home(judge, path))
 		ac_verdict_set(judge, verdict, AC_CLASS_SECRET, "somebody else's home");
 	else
 		judge_elsewhere(judge, operation, success, path, verdict);
