@@ -249,6 +249,7 @@ int ac_provision_open(struct ac_provision *provision, pam_handle_t *pam, struct 
 	session->progress = report_progress;
 	session->progress_context = provision;
 	put_ids_aside(provision);
+	ac_warmup_start(&provision->warmup);
 	int result = ac_config_read(AC_CONFIG_FILE, &provision->config, err);
 
 	if (!result)
@@ -258,6 +259,7 @@ int ac_provision_open(struct ac_provision *provision, pam_handle_t *pam, struct 
 	if (!result)
 		result = open_all(provision, err);
 	put_ids_back(provision);
+	ac_warmup_end(&provision->warmup, false);
 	return result;
 }
 
@@ -343,6 +345,7 @@ void ac_provision_free(struct ac_provision *provision)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	ac_home_close(&provision->home);
+	ac_warmup_end(&provision->warmup, true);
 	/* The plugin's, not ours to close. */
 	session->journal = (struct ac_journal)AC_JOURNAL_CLOSED;
 	session->listener_fd = session->launcher_fd = session->cgroup_fd = -1;

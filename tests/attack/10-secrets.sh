@@ -20,7 +20,7 @@ for file in .ssh/id_ed25519 .aws/credentials .gnupg/private-keys-v1.d/x.key .con
 	escapes "read ~/$file" "$home/${file%%/*}" "cat $home/$file"
 done
 escapes 'list ~/.ssh' "$home/.ssh" "ls $home/.ssh"
-escapes 'copy ~/.aws away' "$home/.aws" "tar cf x.tar -C $home .aws"
+vain 'copy ~/.aws away' .aws "tar cf x.tar -C $home .aws"
 started=$(date +%s%N)
 escapes 'the same once more, for the clock' "$home/.ssh" "cat $home/.ssh/id_ed25519"
 took=$((($(date +%s%N) - started) / 1000000))
@@ -112,7 +112,13 @@ check '... and is where it was' grep -q secret $project/private/file
 # --- 15: other programs, other roots
 key=$home/.ssh/id_ed25519
 for loader in /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-*.so.*; do [ ! -x "$loader" ] || break; done
-escapes 'through /proc/self/root' "$home/.ssh" "cat /proc/self/root$key"
+vain 'through /proc/self/root' .ssh "cat /proc/self/root$key"
+escapes 'through /proc/self/root, staying' "$home/.ssh" "python3 -c '
+import time
+try:
+    open(\"/proc/self/root$key\")
+finally:
+    time.sleep(5)'"
 escapes 'with a copied program' "$home/.ssh" "cp /bin/cat mine && ./mine $key"
 escapes 'by the loader' "$home/.ssh" "$loader /bin/cat $key"
 escapes 'with a program from memory' "$home/.ssh" "python3 -c '

@@ -38,10 +38,12 @@ umount $home/binds/etc $home/binds/home
 mkdir $home/mine && echo mine >$home/mine/file && chown -R dev:dev $home/mine
 rm $home/to-root && ln -s /home/rootonly $home/link && chown -h dev:dev $home/link
 cat >/run/swap.py <<-'END'
-	import ctypes, os, sys
+	import ctypes, os, random, time
 	libc = ctypes.CDLL(None)
 	while not os.path.exists("/home/dev/stop"):
-	    libc.renameat2(-100, b"/home/dev/mine", -100, b"/home/dev/link", 2)
+	    for i in range(random.randrange(1, 200)):
+	        libc.renameat2(-100, b"/home/dev/mine", -100, b"/home/dev/link", 2)
+	    time.sleep(random.random() / 3)
 END
 chmod 755 /run /run/swap.py
 setpriv --reuid dev --regid dev --clear-groups /usr/bin/python3 /run/swap.py 8>&- &
@@ -82,7 +84,8 @@ else
 fi
 
 # --- 31: what holds the session
-refused 'remount, rename and cover what holds the session' '' '! mount -o remount,rw / 2>/dev/null; ! rm -f /usr/bin/env 2>/dev/null
-	! mv /usr /x 2>/dev/null; ! mkdir /usr/x 2>/dev/null; test ! -e /etc/agentcell && test ! -e /etc/sudoers && test ! -e /run/agentcell && echo good' 2>/dev/null
+escapes 'remount what holds the session' mount 'mount -o remount,rw /'
+refused 'rename and cover what holds the session' /usr '! rm -f /usr/bin/env 2>/dev/null
+	! mv /usr /x 2>/dev/null; ! mkdir /usr/x 2>/dev/null; test ! -e /etc/agentcell && test ! -e /etc/sudoers && test ! -e /run/agentcell && echo good'
 nothing_left paths
 finish

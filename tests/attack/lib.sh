@@ -62,3 +62,16 @@ $(cat /run/out /run/err)"
 		tap_pass "$1: refused${2:+ and on record}"
 	fi
 }
+
+# vain NAME TARGET SCRIPT: for acts whose process may be gone before anybody can tell where its name led.
+# Not a word of a secret came out, and the act is on record: as an escape, or as refused.
+vain() {
+	inside "$3"
+	if grep -q secret /run/out; then
+		tap_fail "$1: in vain" "but: $(cat /run/out)"
+	elif ! log_has event=escape "target=$2" && ! log_has event=denied "target=$2"; then
+		tap_fail "$1: in vain" "no record with target $2: $(cat "$json_log")"
+	else
+		tap_pass "$1: in vain, and on record"
+	fi
+}

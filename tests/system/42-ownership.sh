@@ -43,9 +43,10 @@ echo theirs >$project/theirs && chown other:other $project/theirs && chmod 644 $
 agent dev sh -c 'cat theirs; echo x >>theirs 2>/dev/null || echo kept; mv theirs moved && rm moved && echo removed' >/run/out 2>/dev/null
 equal "a file of somebody else's: as she could" "$(tr '\n' ' ' </run/out)" 'theirs kept removed '
 as dev sh -c 'mkdir acl && setfacl -d -m u:other:rwx,g::r-x,o::- acl && echo 1 >acl/outside'
-agent dev sh -c 'echo 1 >acl/inside; setfacl -m u:1002:r acl/inside' >/run/out 2>&1
-equal 'default ACLs hold inside as outside' "$(getfacl -p --omit-header $project/acl/inside 2>/dev/null | grep -c other)" 1
-equal '... the mode is the same' "$(stat -c %a $project/acl/inside)" "$(stat -c %a $project/acl/outside)"
+agent dev sh -c 'echo 1 >acl/inside; echo 1 >acl/set; setfacl -m u:1:r acl/set' >/run/out 2>&1
+equal 'default ACLs hold inside as outside' "$(getfacl -p --omit-header $project/acl/inside)" "$(getfacl -p --omit-header $project/acl/outside)"
+check 'an ACL can be set inside' sh -c "getfacl -n -p --omit-header $project/acl/set | grep -qx 'user:1:r--'"
+equal '... and names nobody of the session' "$(getfacl -n -R -p $project/acl | grep -c ':70[0-9][0-9][0-9]:')" 0
 mkdir $project/setgid && chown dev:other $project/setgid && chmod 2770 $project/setgid
 agent dev sh -c 'echo x >setgid/f; mkdir setgid/d' >/run/out 2>&1
 equal 'a set-group-id directory hands its group on' "$(stat -c '%U:%G %a' $project/setgid/d $project/setgid/f | tr '\n' ' ')" \
