@@ -60,12 +60,14 @@ static int leave_keyring(struct ac_err *err)
 /* sudo ignores some signals, and a user may have blocked or ignored any. */
 static int reset_signals(struct ac_err *err)
 {
-	const struct sigaction by_default = { .sa_handler = SIG_DFL };
+	/* The kernel's own call: glibc keeps two signals to itself, which may be ignored all the same.
+	 * All zeros is the default action, whatever the architecture's order of members. */
+	static const unsigned long by_default[8];
 	sigset_t none;
 
-	for (int number = 1; number <= SIGRTMAX; number++)
+	for (int number = 1; number < _NSIG; number++)
 		if (number != SIGKILL && number != SIGSTOP)
-			(void)sigaction(number, &by_default, NULL); /* two are glibc's own */
+			(void)syscall(SYS_rt_sigaction, number, by_default, NULL, _NSIG / 8);
 	sigemptyset(&none);
 	if (sigprocmask(SIG_SETMASK, &none, NULL))
 		return ac_fail_errno(err, errno, "unblock signals");
