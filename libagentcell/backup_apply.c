@@ -6,7 +6,11 @@
  *   2 directories that are missing come, parents first      one thread
  *   3 files and the rest, in the order of the packs         several threads
  *   4 hard links                                            one thread
- *   5 directories' own metadata, children before parents    one thread
+ *   5 metadata of what else is right                        several threads
+ *   6 directories' own metadata, children before parents    one thread
+ *
+ * 5 comes after 3 and 4, because names that are one file now may be several ones again by then:
+ * setting the times of one would make the other look as if somebody had changed it.
  *
  * A restore that is killed anywhere leaves a tree that the next one completes: each step is a
  * difference less.  So nothing is synced either: after a power loss it is run again, and until then
@@ -23,7 +27,7 @@
 #include "util.h"
 
 #define THREADS_MAX 8
-#define RUN 16 /* tasks that a thread takes at a time */
+#define RUN_MAX 256 /* tasks that a thread takes at a time, all of one directory */
 
 /* Keeps the first error; a conflict is one too, but the others go on. */
 static int settle(
@@ -124,20 +128,30 @@ static int do_task(struct ac_restorer *restorer, const struct ac_task *task)
 	return settle(restore, task, result, &err);
 }
 
+/* Two threads in one directory would wait for each other at each file that they make. */
+static bool take_run(struct ac_restore *restore, size_t *from, size_t *to)
+{
+	pthread_mutex_lock(&restore->lock);
+	*from = *to = restore->next;
+	while (*to < restore->queue_length && *to - *from < RUN_MAX &&
+		restore->tasks[restore->queue[*to]].want_directory ==
+			restore->tasks[restore->queue[*from]].want_directory)
+		++*to;
+	restore->next = *to;
+	pthread_mutex_unlock(&restore->lock);
+	return *to > *from;
+}
+
 static void *work(void *context)
 {
 	struct ac_restorer *restorer = context;
 	struct ac_restore *restore = restorer->restore;
+	size_t from, to;
 
-	while (!atomic_load(&restore->stop)) {
-		size_t from = atomic_fetch_add(&restore->next, RUN);
-
-		if (from >= restore->queue_length)
-			break;
-		for (size_t i = from; i < from + RUN && i < restore->queue_length; i++)
-			if (do_task(restorer, &restore->tasks[restore->queue[i]]))
+	while (!atomic_load(&restore->stop) && take_run(restore, &from, &to))
+		for (; from < to; from++)
+			if (do_task(restorer, &restore->tasks[restore->queue[from]]))
 				break;
-	}
 	return NULL;
 }
 
@@ -152,17 +166,20 @@ static int by_order(const void *a, const void *b, void *context)
 	return left < right ? -1 : left > right;
 }
 
-/* Files, symlinks and the rest; not directories, not what has several names. */
-static int make_queue(struct ac_restore *restore)
+/* Files, symlinks and the rest; not directories.  Puts without what has several names, or repairs. */
+static int make_queue(struct ac_restore *restore, bool puts)
 {
-	restore->queue = calloc(restore->task_count + 1, sizeof restore->queue[0]);
 	if (!restore->queue)
-		return -ENOMEM;
+		restore->queue = calloc(restore->task_count + 1, sizeof restore->queue[0]);
+	if (!restore->queue)
+		return ac_fail_errno(&restore->err, ENOMEM, "restore");
+	restore->queue_length = restore->next = 0;
 	for (size_t i = 0; i < restore->task_count; i++) {
 		const struct ac_task *task = &restore->tasks[i];
+		bool is_put = (task->change & AC_CHANGE_PUT) != 0;
 
 		if (!task->is_selected || !task->want || task->want->type == AC_ENTRY_DIRECTORY ||
-			((task->change & AC_CHANGE_PUT) && is_linked(task)))
+			is_put != puts || (is_put && is_linked(task)))
 			continue;
 		restore->queue[restore->queue_length++] = i;
 	}
@@ -175,7 +192,7 @@ static unsigned wanted_threads(const struct ac_restore *restore)
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned wanted = processors < 2 ? 2 : (unsigned)processors;
 
-	if (restore->queue_length < 4 * RUN)
+	if (restore->queue_length < 64)
 		return 1;
 	return wanted > THREADS_MAX ? THREADS_MAX : wanted;
 }
@@ -227,21 +244,15 @@ static int finish_directories(struct ac_restore *restore)
 	return 0;
 }
 
-int ac_restore_apply(struct ac_restore *restore)
+static int run_all(struct ac_restore *restore, struct ac_restorer *restorers)
 {
-	struct ac_restorer restorers[THREADS_MAX];
 	struct ac_err err;
-	int result = ac_restorer_init(&restorers[0], restore, &restore->err);
+	int result = remove_all(restore);
 
-	if (result)
-		return result;
-	result = make_queue(restore);
-	if (result)
-		ac_fail_errno(&restore->err, ENOMEM, "restore");
-	if (!result)
-		result = remove_all(restore);
 	if (!result)
 		result = make_directories(restore);
+	if (!result)
+		result = make_queue(restore, true);
 	if (!result)
 		result = run_queue(restorers);
 	if (!result) {
@@ -249,6 +260,19 @@ int ac_restore_apply(struct ac_restore *restore)
 		if (result)
 			restore->err = err;
 	}
+	if (!result)
+		result = make_queue(restore, false);
+	return result ? result : run_queue(restorers);
+}
+
+int ac_restore_apply(struct ac_restore *restore)
+{
+	struct ac_restorer restorers[THREADS_MAX];
+	int result = ac_restorer_init(&restorers[0], restore, &restore->err);
+
+	if (result)
+		return result;
+	result = run_all(restore, restorers);
 	/* Also after a failure: what was opened up for writing gets its mode back. */
 	int last = finish_directories(restore);
 

@@ -194,8 +194,9 @@ int ac_restore_links(struct ac_restorer *restorer, struct ac_err *err)
 				end++)
 				;
 			result = restore_group(restorer, &members.list[i], end - i, err);
-			if (result == -EAGAIN) {
-				restore->conflicts++;
+			if (result == -EAGAIN) { /* somebody else's change: the others go on */
+				if (!restore->conflicts++)
+					restore->err = *err;
 				result = 0;
 			}
 		}

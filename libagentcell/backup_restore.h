@@ -40,8 +40,7 @@ struct ac_restore {
 	pthread_mutex_t lock; /* outcome, err */
 	struct ac_err err;
 	unsigned conflicts;
-	size_t *queue, queue_length; /* tasks for several threads */
-	_Atomic size_t next;
+	size_t *queue, queue_length, next; /* tasks for several threads */
 	_Atomic bool stop;
 };
 

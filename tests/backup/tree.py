@@ -8,7 +8,8 @@ import ctypes, hashlib, os, stat, sys
 # Python's own xattr functions refuse names that are no UTF-8 in some locales; bytes are fine.
 def xattrs(where):
     try:
-        return sorted((n.encode(), os.getxattr(where, n)) for n in os.listxattr(where))
+        return sorted((n.encode(), os.getxattr(where, n)) for n in os.listxattr(where)
+                      if not n.startswith('trusted.')) # root's; a user does not even see them
     except OSError:
         return []
 

@@ -56,7 +56,7 @@ ratio() { # a b
 serial=0
 backup() {
 	serial=$((serial + 1))
-	id=$(printf '20261130T%06dZ-%012x' $serial $serial)
+	id=$(printf '%s-%012x' "$(date -u +%Y%m%dT%H%M%SZ)" $serial)
 	timed "$1" "$B/backup/driver" make "$work/store/user" "$id" $uid $uid "$work/tree"
 }
 
