@@ -63,7 +63,7 @@ done <<-'END'
 	kexec_load - 246 0 0 0 0
 	open_by_handle_at - 304 0 0 0
 	reboot - 169 0 0 0 0
-	process_vm_readv - 310 1 0 0 0 0 0
+	ptrace - 101 16 1 0 0
 END
 control 'the call keyctl' "python3 call.py 250 0 -3 0 | grep -q 'result [0-9]'"
 for number in 250 248 249 425 426 427 437 435 323; do
@@ -74,7 +74,7 @@ for socket in 'AF_PACKET, socket.SOCK_RAW' '40, socket.SOCK_STREAM' '38, socket.
 	case $family in
 	AF_*) family=socket.$family ;;
 	esac
-	escapes "a socket of family ${socket%%,*}, type ${socket##*.}" 'socket' "python3 -c 'import socket; socket.socket($family,${socket#*,})'"
+	refused "a socket of family ${socket%%,*}, type ${socket##*.}" socket "! python3 -c 'import socket; socket.socket($family,${socket#*,})' 2>/dev/null && echo good"
 done
 
 # --- 38: using up.  The machine answers meanwhile, and nothing is left afterwards.
@@ -102,10 +102,10 @@ equal '... ends by the wall clock' "$status" 137
 check '... refused inside' grep -Eqi 'cannot fork|resource temporarily|retry' /run/err /run/out
 check '... on record as a wall clock' log_has event=end cause=wall_clock
 equal '... no process is left' "$(range_processes)" ''
-inside 'dd if=/dev/zero of=~/fill bs=1M 2>&1; dd if=/dev/zero of=/tmp/fill bs=1M 2>&1; dd if=/dev/zero of=/dev/shm/fill bs=1M 2>&1
-	dd if=/dev/zero of=fill bs=1M count=100 2>&1; ls -l ~/fill /tmp/fill fill; i=0; while [ $i -lt 100000 ] && : >/tmp/i$i 2>/dev/null; do i=$((i + 1)); done; echo inodes $i; echo good'
+inside 'for d in ~ /tmp /dev/shm; do i=0; while dd if=/dev/zero of=$d/f$i bs=1M count=16 2>&1; do i=$((i + 1)); done; echo "$i files in $d"; done
+	dd if=/dev/zero of=fill bs=1M count=100 2>&1; echo good'
 equal 'a disk filler ends by itself' "$(tail -n 1 /run/out)" good
-check '... home, /tmp and /dev/shm have an end' test "$(grep -c 'No space\|File too large' /run/out)" -ge 3
+equal '... home, /tmp and /dev/shm have an end' "$(grep -c 'No space left' /run/out)" 3
 equal '... so has a file of the project' "$(stat -c %s $project/fill)" $((32 << 20))
 rm -f $project/fill
 inside 'python3 -c "

@@ -108,7 +108,7 @@ remains() {
 	find /run/agentcell/sessions /run/agentcell/uids /run/agentcell/view -mindepth 1 \
 		! -name .last 2>/dev/null
 	find /run/userdb -name '*agentcell-*' 2>/dev/null
-	cell_cgroups
+	cell_cgroups | grep -vxF -f /run/cgroups.before
 	firewall_elements
 	awk '$5 ~ /^\/run\/agentcell/' /proc/self/mountinfo
 	ipcs -m -q -s 2>/dev/null | awk '$3 ~ /^70[0-9][0-9][0-9]$/ { print "ipc " $0 }'
@@ -141,6 +141,7 @@ log_has() { # jq-like, without jq: key=value... on one line of the JSON log
 }
 
 session_setup() {
+	cell_cgroups >/run/cgroups.before # of others, who have been killed
 	session_user dev && session_user other || return 1
 	# What a killed test of somebody else left is not ours (and not empty: grep -f needs a line).
 	{
