@@ -67,13 +67,12 @@ static void add_ancestry(struct text *text, const struct ac_watched *watched)
 		add(text, "\n");
 }
 
-static void add_escape(struct text *text, const struct ac_watched *watched)
+static void add_culprit(struct text *text, const struct ac_report *escape)
 {
-	const struct ac_report *escape = &watched->escape;
-
-	add(text, "  tried:       %s ", ac_operation_name(escape->operation));
-	add_escaped(text, escape->target, 1024);
-	add(text, " (%s)\n", escape->reason);
+	if (escape->pid <= 0) {
+		add(text, "  by:          unknown (the record of a packet names no process)\n");
+		return;
+	}
 	add(text, "  by:          process %d (", (int)escape->pid);
 	add_escaped(text, escape->comm, 64);
 	add(text, "), ");
@@ -83,6 +82,16 @@ static void add_escape(struct text *text, const struct ac_watched *watched)
 		add_escaped(text, escape->cwd, 512);
 	}
 	add(text, "\n");
+}
+
+static void add_escape(struct text *text, const struct ac_watched *watched)
+{
+	const struct ac_report *escape = &watched->escape;
+
+	add(text, "  tried:       %s ", ac_operation_name(escape->operation));
+	add_escaped(text, escape->target, 1024);
+	add(text, " (%s)\n", escape->reason);
+	add_culprit(text, escape);
 	add_ancestry(text, watched);
 	add(text, "  verdict:     escape (%s); every process of the session is dead\n",
 		ac_class_name(escape->class));

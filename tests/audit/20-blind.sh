@@ -62,7 +62,8 @@ auditctl -D >/dev/null
 sleep 0.5
 check 'auditctl -D: the rules are back' sh -c 'auditctl -l | grep -q agentcell-denied'
 check 'and the session goes on' goes_on
-equal 'the loss is on record' "$(logged lost 'audit rules were removed')" 2
+# Once for the listener and once for the session; again when it was noticed in between two removals.
+check 'the loss is on record' test "$(logged lost 'audit rules were removed')" -ge 2
 auditctl -e 0 >/dev/null
 sleep 1.5
 equal 'auditctl -e 0: auditing is on again' "$(auditctl -s | sed -n 's/^enabled //p')" 1

