@@ -8,7 +8,7 @@ round_trip() { # type
 	mkdir "$base/mnt" && truncate -s 900M "$base/image" && "mkfs.$1" -q "$base/image" >/dev/null 2>&1 &&
 		mount -o loop "$base/image" "$base/mnt" 2>/dev/null || {
 		skip "$1" "needs mkfs.$1 and loop devices"
-		rm -rf "$base/image" "$base/mnt"
+		rm -rf "${base:?}/image" "${base:?}/mnt"
 		return
 	}
 	work=$base/mnt/work store=$base/mnt/backups/user
@@ -26,7 +26,7 @@ round_trip() { # type
 	tree "$work/p" >"$base/after"
 	check "$1: is complete" diff "$base/before" "$base/after"
 	umount "$base/mnt"
-	rm -rf "$base/image" "$base/mnt"
+	rm -rf "${base:?}/image" "${base:?}/mnt"
 }
 
 for type in ext4 xfs btrfs; do round_trip $type; done
