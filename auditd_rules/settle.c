@@ -133,6 +133,8 @@ static void drive_out(struct ac_guardian *guardian, struct ac_cell *cell)
 	ac_guardian_beat(guardian);
 	if (!cell->ending) {
 		cell->ending = true;
+		/* A launcher that has not reported yet is in no cgroup: it goes when its socket ends. */
+		ac_source_close(&cell->launcher);
 		cell->ended_ms = ac_now_ms();
 		rc = ac_drive_event(&session->life, &ac_session_ops, session, cell->event);
 	} else {

@@ -320,13 +320,9 @@ static void report(const struct after *after)
 
 	if (findings == MAP_FAILED)
 		return;
-	int result = ac_backup_as_user(
-		&request, compare, &comparing, NULL, 0, &totals, &err);
+	int result = ac_backup_as_user(&request, compare, &comparing, NULL, 0, &totals, &err);
 
-	if (result == -ENOENT)
-		tell(after, "agentcell: no backup of this session is kept, so its changes are not "
-			    "listed");
-	else if (result)
+	if (result && result != -ENOENT) /* pruned already: retention keeps no more */
 		tell(after, "agentcell: the session's changes cannot be listed: %s", err.text);
 	tidy(findings);
 	if (!result && findings->count) {
