@@ -194,7 +194,7 @@ packages := gcc make pkg-config libc6-dev libpam0g-dev libaudit-dev libauparse-d
 	libnftables-dev libmnl-dev libnftnl-dev libseccomp-dev libcap-dev libzstd-dev libssl-dev libacl1-dev check libsubunit-dev \
 	sudo auditd nftables acl attr python3 iproute2 git passwd util-linux procps
 packages_full := spin frama-c-base why3 z3 cvc4 clang clang-tidy clang-format cppcheck shellcheck mandoc \
-	libclang-rt-14-dev libnss-systemd xfsprogs btrfs-progs tmux vim less bubblewrap firejail restic borgbackup \
+	libclang-rt-14-dev libnss-systemd xfsprogs btrfs-progs tmux vim less bubblewrap firejail bindfs restic borgbackup \
 	rsync tinyproxy nodejs strace gdb
 packages_harness := $(if $(shell command -v npm),,nodejs npm) ripgrep tmux strace curl file python3-pytest
 # Installs what is missing: nothing, without network or root, when all is there.
