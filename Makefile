@@ -180,6 +180,7 @@ $(B)/fuzz/libagentcell.a: $(call fuzz_obj,$(lib_src))
 	rm -f $@ && $(AR) rcsP $@ $^
 $(B)/fuzz/fuzz_%: $(B)/fuzz/obj/tests/fuzz/fuzz_%.o $(B)/fuzz/libagentcell.a
 	clang $(fuzz_flags) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(lib_libs)
+$(B)/fuzz/fuzz_request: $(call fuzz_obj,$(addprefix sudo_plugin/,request.c command.c terms.c))
 $(B)/fuzz/fuzz_record: $(call fuzz_obj,$(addprefix auditd_rules/,record.c event.c silent.c syscalls.c serials.c \
 	judge.c judge_path.c judge_address.c pending.c watch.c watch_door.c))
 fuzz: $(fuzz_bin)
