@@ -15,7 +15,8 @@ static void make_printable(char *text)
 			*text = '?';
 }
 
-static int fill(struct ac_err *err, int code, const char *suffix, const char *format, va_list args)
+__attribute__((format(printf, 4, 0))) static int fill(
+	struct ac_err *err, int code, const char *suffix, const char *format, va_list args)
 {
 	if (code <= 0)
 		code = EINVAL;

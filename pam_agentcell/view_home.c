@@ -53,7 +53,7 @@ int ac_view_variables(const struct ac_view *view, struct ac_err *err)
 
 	if (!view->variables || !view->variables[0])
 		return 0;
-	fd = openat(view->root_fd, AC_PRIVATE_FILE + 1,
+	fd = openat(view->root_fd, &AC_PRIVATE_FILE[1],
 		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return ac_fail_errno(err, errno, "cannot make %s in the view", AC_PRIVATE_FILE);
