@@ -288,7 +288,7 @@ const struct ac_drive_ops ac_session_ops = { act, journal, wait_seconds };
 
 int ac_session_open(struct ac_session *session, const char *session_id, struct ac_err *err)
 {
-	struct ac_journal_record record;
+	struct ac_journal_record record = { .count = 0 };
 	int result = ac_journal_open(session_id, &session->journal, err);
 
 	if (!result && !session->policy)

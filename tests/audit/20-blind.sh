@@ -21,7 +21,7 @@ start() { # [option...]: a session that ticks
 		sed 's/^/# /' /run/listener.log
 		exit 1
 	}
-	read -r session_id sudo_pid child_pid </run/state
+	read -r session_id sudo_pid _ </run/state
 }
 
 ticks() {

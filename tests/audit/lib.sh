@@ -25,7 +25,7 @@ uid_range = 71000-71999
 enabled = ${FIREWALL:-no}
 EOF
 chmod -R go-w /etc/agentcell /etc/audit
-mkdir -p -m 0711 /home/dev
+mkdir -p /home/dev && chmod 0711 /home/dev
 mkdir -m 0700 /home/dev/.ssh
 echo secret >/home/dev/.ssh/id_ed25519
 mkdir -m 0777 /home/dev/project

@@ -300,7 +300,7 @@ static void start(int launcher, int socket, int host_root, const char *project, 
 	signal(SIGPIPE, SIG_IGN);
 	snprintf(number, sizeof(number), "%d", socket);
 	arguments[1] = number;
-	for (unsigned i = 0; command[i] && i < 60; i++)
+	for (unsigned i = 0; i < 60 && command[i]; i++)
 		arguments[3 + i] = command[i];
 	umask(022);
 	lie();
