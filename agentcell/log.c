@@ -144,6 +144,7 @@ int ac_command_log(int argc, char **argv)
 							&window.size, &err) < 0))
 		return ac_out_usage(SYNOPSIS " (0: all)");
 	window.json = options.json;
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers to lines */
 	window.lines = calloc(window.size + 1, sizeof(*window.lines));
 	if (!window.lines || open_log(&stream, &err) < 0) {
 		free(window.lines);

@@ -291,12 +291,13 @@ int ac_session_open(struct ac_session *session, const char *session_id, struct a
 	struct ac_journal_record record = { .count = 0 };
 	int result = ac_journal_open(session_id, &session->journal, err);
 
-	if (!result && !session->policy)
+	if (result)
+		return result;
+	if (!session->policy)
 		session->policy = calloc(1, sizeof *session->policy);
-	if (!result && !session->policy)
-		result = ac_fail_errno(err, ENOMEM, "no memory for the session policy");
-	if (!result)
-		result = ac_policy_read(session->journal.directory_fd, session->policy, err);
+	if (!session->policy)
+		return ac_fail_errno(err, ENOMEM, "no memory for the session policy");
+	result = ac_policy_read(session->journal.directory_fd, session->policy, err);
 	if (!result && strcmp(session->policy->plan.session_id, session_id) != 0)
 		result = ac_fail(
 			err, EBADMSG, "the policy of session %s names another", session_id);

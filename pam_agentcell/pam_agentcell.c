@@ -8,7 +8,6 @@
  */
 #include <security/pam_ext.h>
 #include <security/pam_modules.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +87,9 @@ EXPORTED int pam_sm_close_session(pam_handle_t *pam, int flags, int argc, const 
 		return PAM_SUCCESS;
 	if (pam_get_data(pam, DATA_NAME, &data) != PAM_SUCCESS || !data)
 		return PAM_SUCCESS; /* never opened: nothing to close */
-	struct ac_provision *provision = (struct ac_provision *)(uintptr_t)data;
+	struct ac_provision *provision;
+
+	memcpy(&provision, &data, sizeof provision); /* PAM hands out our own pointer as const */
 
 	ac_provision_close(provision, pam, status ? (int)strtol(status, NULL, 10) : -1);
 	return PAM_SUCCESS;

@@ -313,9 +313,10 @@ void ac_provision_close(struct ac_provision *provision, pam_handle_t *pam, int s
 	if (!provision->is_armed)
 		return;
 	ac_wire_make(&message, AC_WIRE_EXITED, session->policy->plan.session_id, status, "");
-	int result = ac_wire_send(session->listener_fd, &message, NULL, 0, &err);
+	/* A message that was under way (ENDED after an escape) is read even if ours is not taken. */
+	(void)ac_wire_send(session->listener_fd, &message, NULL, 0, &err);
+	int result;
 
-	/* A message that was under way (ENDED after an escape) is read even if ours was not taken. */
 	do {
 		result = ac_wire_receive(
 			session->listener_fd, &message, NULL, NULL, NULL, END_TIMEOUT_MS, &err);

@@ -77,6 +77,8 @@ static void measure(unsigned sessions)
 	unsigned serial = 1;
 	double seconds;
 
+	if (sessions == 0)
+		exit(2);
 	for (unsigned i = 0; i < sessions; i++) {
 		if (ac_watch_add(watch, FIRST + i, &judge[i], fd, fd, NULL))
 			exit(1);

@@ -74,7 +74,7 @@ static void every_text(const char *pattern, const struct ac_silent_line *line)
 	char text[8];
 
 	for (unsigned number = 0; number < 3 * 3 * 3 * 3 * 3; number++) {
-		unsigned rest = number;
+		unsigned rest;
 
 		for (unsigned length = 0; length <= 5; length++) {
 			memset(text, 0, sizeof(text));
