@@ -89,6 +89,7 @@ EXPORTED int pam_sm_close_session(pam_handle_t *pam, int flags, int argc, const 
 		return PAM_SUCCESS; /* never opened: nothing to close */
 	struct ac_provision *provision;
 
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): the pointer itself */
 	memcpy(&provision, &data, sizeof provision); /* PAM hands out our own pointer as const */
 
 	ac_provision_close(provision, pam, status ? (int)strtol(status, NULL, 10) : -1);
