@@ -201,6 +201,7 @@ static int consider(struct search *search, const char *file, struct ac_err *err)
 
 	if (length >= sizeof(name))
 		return ac_fail(err, EINVAL, "harness profile %s: the name is too long", file);
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
 	memcpy(name, file, length);
 	rc = read_profile(search->directory, search->directory_fd, name, search->profile, err);
 	if (rc < 0 || !has_command(search->profile, search->command))

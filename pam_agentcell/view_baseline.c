@@ -180,7 +180,7 @@ int ac_view_synthetic(const struct ac_view *view, struct ac_err *err)
 	int result = write_accounts(view, err);
 
 	gethostname(name, sizeof name - 2);
-	strcat(name, "\n");
+	name[strlen(name)] = '\n'; /* two bytes were left free */
 	if (!result)
 		result = write_hosts(view, err);
 	if (!result)
