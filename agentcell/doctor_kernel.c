@@ -7,17 +7,15 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
 
 #include "doctor.h"
 #include "firewall.h"
+#include "landlock.h"
 #include "util.h"
 #include "wire.h"
 
-#define LANDLOCK_CREATE_RULESET_VERSION 1
-#define LANDLOCK_LOGS 7 /* the first ABI whose denials are audit records (Linux 6.15) */
 #define CGROUP2_MAGIC 0x63677270
 #define HELLO_TIMEOUT_MS 3000
 
@@ -39,18 +37,18 @@ static void check_release(struct ac_doctor *doctor)
 
 static void check_landlock(struct ac_doctor *doctor)
 {
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	int abi = ac_landlock_abi();
 
 	if (abi < 1) {
 		ac_doctor_fail(doctor, "landlock", "add landlock to the lsm= boot parameter",
-			"not active: %s", abi < 0 ? strerror(errno) : "version 0");
+			"not active: %s", abi < 0 ? strerror(-abi) : "version 0");
 		return;
 	}
-	ac_doctor_ok(doctor, "landlock", "ABI %ld", abi);
-	if (abi < LANDLOCK_LOGS)
+	ac_doctor_ok(doctor, "landlock", "ABI %d", abi);
+	if (abi < AC_LANDLOCK_LOGS)
 		ac_doctor_note(doctor, "landlock",
 			"denials leave no audit record before ABI %d; detection rests on the rules",
-			LANDLOCK_LOGS);
+			AC_LANDLOCK_LOGS);
 }
 
 static bool has_word(const char *path, const char *word)

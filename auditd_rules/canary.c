@@ -14,17 +14,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "landlock.h"
 #include "names.h"
 
 #define LOG_NEW_EXEC_ON 2u /* LANDLOCK_RESTRICT_SELF_LOG_NEW_EXEC_ON */
 #define LOG_SUBDOMAINS_OFF 4u /* LANDLOCK_RESTRICT_SELF_LOG_SUBDOMAINS_OFF */
-#define ABI_WITH_AUDIT 7
 
 bool ac_canary_has_landlock(void)
 {
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-
-	return abi >= ABI_WITH_AUDIT;
+	return ac_landlock_abi() >= AC_LANDLOCK_LOGS;
 }
 
 static bool be_refused(const char *path)

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "cell.h"
+#include "cgroup.h"
 #include "confine.h"
 #include "firewall.h"
 #include "safefile.h"
@@ -259,6 +260,8 @@ static int start(struct ac_guardian *guardian, const char *config_path, struct a
 	if (!rc)
 		rc = make_directories(err);
 	if (!rc)
+		rc = ac_cgroup_make_room(err);
+	if (!rc)
 		rc = ac_confine(err);
 	if (!rc)
 		rc = ac_warden_start(&guardian->warden, err);
@@ -296,6 +299,7 @@ static int serve(struct ac_guardian *guardian, struct ac_err *err)
 	if (rc)
 		return rc;
 	ac_adopt(guardian);
+	ac_bygone_end(guardian->config->log_path);
 	return ac_client_listen(guardian, err);
 }
 
@@ -359,10 +363,7 @@ int ac_guardian_run(const char *config_path, int ready_fd, bool plugin)
 	if (!rc)
 		rc = serve(guardian, &err);
 	if (!rc) {
-		if (ready_fd >= 0) {
-			(void)!write(ready_fd, "\n", 1);
-			close(ready_fd);
-		}
+		ac_ready_tell(ready_fd);
 		syslog(LOG_INFO, "watching uids %u-%u%s", guardian->config->uid_first,
 			guardian->config->uid_last,
 			ac_watch_is_realtime(guardian->watch) ? ""

@@ -98,4 +98,11 @@ void ac_client_detach(struct ac_client *client);
 void ac_adopt(struct ac_guardian *guardian);
 void ac_adopt_strays(struct ac_guardian *guardian);
 
+/* bygone.c: puts the end on record of every session that the log has from before this boot and that
+ * has none: its journal went with /run. */
+void ac_bygone_end(const char *log_path);
+
+/* ready.c: a newline to ready_fd (or -1), which is closed; to systemd, where it started us. */
+void ac_ready_tell(int ready_fd);
+
 #endif

@@ -21,6 +21,7 @@
 #include <sys/statfs.h>
 #include <sys/xattr.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "journal.h"
 #include "util.h"
@@ -96,9 +97,56 @@ static int open_unit(int root)
 	return -ENOENT;
 }
 
-/* Hands the host's controllers down.  A refusal is no failure: rlimits remain. */
+/*
+ * The kernel gives a cgroup's controllers to its children only while it holds no process itself, and
+ * systemd starts the listener right in the unit's.
+ */
+int ac_cgroup_make_room(struct ac_err *err)
+{
+	ac_autoclose int root = open_root(err);
+	ac_autoclose int unit = root < 0 ? -1 : open_unit(root);
+	ac_autoclose int own = -1;
+
+	if (root < 0)
+		return root;
+	if (unit < 0 || ac_cgroup_has(unit, getpid()) != 1)
+		return 0; /* not started by the unit */
+	if (mkdirat(unit, "listener", 0755) && errno != EEXIST)
+		return ac_fail_errno(err, errno, "make the listener's own cgroup");
+	own = open_directory(unit, "listener");
+	if (own < 0)
+		return ac_fail_errno(err, errno, "open the listener's own cgroup");
+	return ac_cgroup_enter(own, getpid(), err);
+}
+
+static FILE *open_procs(int cgroup_fd)
+{
+	ac_autoclose int fd = openat(cgroup_fd, "cgroup.procs", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	FILE *procs = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (procs)
+		(void)ac_take_fd(&fd);
+	return procs;
+}
+
+static bool holds_processes(int cgroup_fd)
+{
+	ac_autofclose FILE *procs = open_procs(cgroup_fd);
+
+	return procs && fgetc(procs) != EOF;
+}
+
+/*
+ * Hands the host's controllers down.  A refusal is no failure: rlimits remain.  A cgroup that holds
+ * a process (the root may) is left alone: cpu and pids would be taken, and would make a threaded
+ * domain of it, below which no session can live.
+ */
 static void enable_controllers(int directory_fd)
 {
+	bool is_root = faccessat(directory_fd, "cgroup.type", F_OK, 0) && errno == ENOENT;
+
+	if (!is_root && holds_processes(directory_fd))
+		return;
 	for (unsigned i = 0; i < AC_COUNT(controllers); i++) {
 		char text[16];
 
@@ -254,16 +302,6 @@ static int open_events(int cgroup_fd)
 	int fd = openat(cgroup_fd, "cgroup.events", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
 	return fd >= 0 ? fd : -errno;
-}
-
-static FILE *open_procs(int cgroup_fd)
-{
-	ac_autoclose int fd = openat(cgroup_fd, "cgroup.procs", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	FILE *procs = fd < 0 ? NULL : fdopen(fd, "r");
-
-	if (procs)
-		(void)ac_take_fd(&fd);
-	return procs;
 }
 
 /* Kernels before 5.14 have no cgroup.kill: signal what is frozen, until nothing is left. */

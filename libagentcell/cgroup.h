@@ -18,6 +18,10 @@
 int ac_cgroup_make(
 	const char *session_id, const struct ac_limits *limits, bool *limited, struct ac_err *err);
 
+/* For the listener, before it forks: leaves the delegated unit's own cgroup for one below it, so that
+ * limits can be set on the sessions beside it.  Nothing, where no unit has started it. */
+int ac_cgroup_make_room(struct ac_err *err);
+
 int ac_cgroup_open(const char *session_id, struct ac_err *err); /* fd, or -ENOENT */
 int ac_cgroup_path(const char *session_id, char path[AC_PATH_MAX], struct ac_err *err);
 int ac_cgroup_enter(int cgroup_fd, pid_t pid, struct ac_err *err);

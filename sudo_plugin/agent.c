@@ -16,6 +16,7 @@
 #include "account.h"
 #include "command.h"
 #include "escape.h"
+#include "landlock.h"
 #include "log.h"
 #include "plan.h"
 #include "plan_harness.h"
@@ -169,6 +170,12 @@ static void show_terms(struct ac_agent *agent)
 		return;
 	ac_terms_format(text, size, agent->session.policy);
 	agent->host.print(SUDO_CONV_ERROR_MSG, "%s", text);
+	if (ac_landlock_abi() < AC_LANDLOCK_LOGS)
+		agent->host.print(SUDO_CONV_ERROR_MSG,
+			"  %-11sby the audit rules alone: this kernel does not report what "
+			"Landlock "
+			"refuses\n",
+			"watched");
 	if (!agent->config.firewall_enabled)
 		agent->host.print(SUDO_CONV_ERROR_MSG,
 			"agentcell: WARNING: the firewall is off (firewall.enabled = no)\n");

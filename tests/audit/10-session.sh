@@ -42,7 +42,15 @@ stray=$!
 wait "$stray" 2>/dev/null
 equal 'a process of the range without a session is killed' "$?" 137
 
+# What the machine went down in the middle of: the log has its start, and /run knows nothing.
 listener_stop
+echo '{"time":"2001-02-03T04:05:06.789Z","event":"start","session_id":"00000000c0de","user":"dev"}' >>"$json_log"
+for turn in first second; do
+	listener_start
+	equal "a session of another boot gets its end, once ($turn start)" \
+		"$(logged end '"session_id":"00000000c0de","status":"terminated","cause":"lost"')" 1
+	listener_stop
+done
 equal 'auditing is off again' "$(auditctl -s | sed -n 's/^enabled //p')" 0
 equal 'no rule of ours is left' "$(auditctl -l | grep -c agentcell)" 0
 finish
