@@ -16,7 +16,7 @@ start() { # [option...]: a session that ticks
 		echo $? >"$status"
 	} &
 	runner=$!
-	wait_for 5 test -s tick || {
+	wait_for 15 test -s tick || {
 		echo "Bail out! a session does not start: $(cat /run/said)"
 		sed 's/^/# /' /run/listener.log
 		exit 1
@@ -35,23 +35,35 @@ goes_on() {
 	test "$(ticks)" -gt "$before"
 }
 
+rules_are_there() {
+	auditctl -l | grep -q agentcell-denied
+}
+
+auditing_is_on() {
+	test "$(auditctl -s | sed -n 's/^enabled //p')" = 1
+}
+
+none_left() {
+	test "$(left)" = 0
+}
+
 stands_still() {
 	! goes_on
 }
 
 ends() { # cause
-	wait_for 15 test -s "$status"
+	wait_for 30 test -s "$status"
 	equal "it ends: $1" "$(cat "$status" 2>/dev/null)" "$2"
 	wait "$runner"
-	wait_for 5 nothing_left
+	wait_for 15 nothing_left
 	check 'nothing is left of it' nothing_left
 }
 
 stop_session() {
 	kill -9 "$sudo_pid"
-	wait_for 10 test -s "$status"
+	wait_for 30 test -s "$status"
 	wait "$runner"
-	wait_for 5 nothing_left
+	wait_for 15 nothing_left
 }
 
 listener_start
@@ -59,17 +71,17 @@ listener_start
 start
 check 'a session ticks' goes_on
 auditctl -D >/dev/null
-sleep 0.5
-check 'auditctl -D: the rules are back' sh -c 'auditctl -l | grep -q agentcell-denied'
-check 'and the session goes on' goes_on
+wait_for 10 rules_are_there
+check 'auditctl -D: the rules are back' rules_are_there
+check 'and the session goes on' wait_for 10 goes_on
 # Once for the listener and once for the session; again when it was noticed in between two removals.
 check 'the loss is on record' test "$(logged lost 'audit rules were removed')" -ge 2
 auditctl -e 0 >/dev/null
-sleep 1.5
-equal 'auditctl -e 0: auditing is on again' "$(auditctl -s | sed -n 's/^enabled //p')" 1
-check 'and the session goes on' goes_on
+wait_for 10 auditing_is_on
+check 'auditctl -e 0: auditing is on again' auditing_is_on
+check 'and the session goes on' wait_for 10 goes_on
 auditctl -r 10 >/dev/null
-wait_for 3 stands_still
+wait_for 10 stands_still
 check 'auditctl -r: the cell stands still' stands_still
 auditctl -r 0 >/dev/null
 wait_for 6 goes_on
@@ -79,45 +91,48 @@ else
 	check 'without the rate limit it goes on, or it has ended' goes_on
 	stop_session
 fi
+wait "$runner"
+sees_again
 
 start
 auditctl -r 10 >/dev/null
 ends 'a rate limit that stays' "$lost"
 auditctl -r 0 >/dev/null
-wait_for 10 "$session" -p /home/dev/project -- true
+sees_again
 
 start
+lost_before=$(logged end '"cause":"lost"')
 kill -9 "$sudo_pid"
 ends 'sudo is killed' 137
-equal 'it is on record as lost' "$(logged end '"cause":"lost"')" "$(logged end '"cause":"lost"')"
+equal 'it is on record as lost' "$(logged end '"cause":"lost"')" "$((lost_before + 1))"
 
 start
 kill -STOP "$sudo_pid"
-wait_for 3 stands_still
+wait_for 10 stands_still
 check 'sudo is stopped: so is the cell' stands_still
 kill -CONT "$sudo_pid"
-wait_for 3 goes_on
+wait_for 10 goes_on
 check 'sudo goes on: so does the cell' goes_on
 stop_session
 
 start
 kill -STOP "$listener"
-sleep 4
+wait_for 20 none_left
 equal 'the listener is stopped: the warden kills' "$(left)" 0
 kill -CONT "$listener"
 ends 'the listener stood still' "$lost"
 
 start
 kill -9 "$listener"
-wait_for 2 test "$(left)" = 0
+wait_for 20 none_left
 equal 'the listener is killed: the warden kills' "$(left)" 0
-wait_for 5 test -s "$status"
+wait_for 20 test -s "$status"
 equal 'and sudo is told' "$(cat "$status")" 98
 wait "$runner"
 check 'its journal is still there' test -d "/run/agentcell/sessions/$session_id"
 auditctl -D >/dev/null
 listener_start
-wait_for 5 nothing_left
+wait_for 15 nothing_left
 check 'the next listener ends what was left' nothing_left
 
 start

@@ -72,6 +72,18 @@ run() { # [option...] -- command...
 	status=$?
 }
 
+# A listener that was blind, or was stopped, refuses sessions until it has seen again for a while.
+starts() {
+	run -- true
+	[ "$status" = "$clean" ]
+}
+
+sees_again() {
+	wait_for 20 starts
+	equal 'sessions start again' "$status" "$clean"
+	wait_for 15 nothing_left
+}
+
 clean=1 wall_clock=2 lost=5 escape=6
 
 logged() { # event [words]: lines of the log
