@@ -16,6 +16,8 @@
 #include "policy.h"
 #include "resolve.h"
 
+struct ac_opener;
+
 struct ac_backup_totals {
 	uint64_t files, directories, others;
 	uint64_t bytes; /* logical size of everything */
@@ -36,6 +38,7 @@ struct ac_backup_request {
 	/* Called about once a second with what was done so far; may be NULL.  Runs in the caller. */
 	void (*progress)(void *context, const struct ac_backup_totals *totals);
 	void *progress_context;
+	struct ac_opener *opener; /* set for the work of a child (backup_opener.h); else NULL */
 	const char *environment; /* preflight snapshot, one JSON object, stored with the manifest */
 };
 
@@ -111,6 +114,7 @@ struct ac_backup_compare {
 	const char *other_id; /* another one, or NULL: the tree as it is now */
 	const char *const *paths; /* canonical; only what they cover */
 	unsigned path_count; /* 0: everything */
+	struct ac_opener *opener; /* of the request, in a child's work; else NULL */
 	int patch_fd; /* -1, or where `diff -u` of changed text goes */
 	int (*each)(void *context, const struct ac_backup_change *change);
 	void *context;

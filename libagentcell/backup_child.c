@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backup_opener.h"
 #include "safefile.h"
 #include "util.h"
 
@@ -133,7 +134,7 @@ static int keep_descriptors(const struct hand_over *hand_over)
 }
 
 /* For good: real, effective, saved and fs ids, and no way to gain any by an exec. */
-static int drop(const struct ac_identity *who)
+int ac_backup_drop(const struct ac_identity *who)
 {
 	uid_t real, effective, saved;
 	gid_t group, egroup, sgroup;
@@ -158,6 +159,7 @@ static void be_the_child(const struct ac_backup_request *request, ac_backup_work
 	struct ac_backup_request own = *request;
 	struct ac_backup_totals totals;
 	struct ac_err err = { EIO, "the backup failed" };
+	struct ac_opener opener;
 	int result;
 
 	memset(&totals, 0, sizeof totals);
@@ -166,7 +168,9 @@ static void be_the_child(const struct ac_backup_request *request, ac_backup_work
 	umask(077);
 	if (keep_descriptors(hand_over))
 		_exit(1);
-	result = drop(&request->identity);
+	result = ac_opener_start(&opener, &request->identity);
+	if (!result)
+		result = ac_backup_drop(&request->identity);
 	if (result) {
 		ac_fail_errno(&err, -result, "become uid %u for the backup",
 			(unsigned)request->identity.uid);
@@ -178,7 +182,9 @@ static void be_the_child(const struct ac_backup_request *request, ac_backup_work
 		_exit(1);
 	own.progress = request->progress ? tell_progress : NULL;
 	own.progress_context = NULL;
+	own.opener = &opener;
 	result = work(STORE_FD, &own, context, &totals, &err);
+	ac_opener_stop(&opener);
 	send_report(result ? REPORT_FAILED : REPORT_DONE, &totals, &err);
 	_exit(result ? 1 : 0);
 }

@@ -17,6 +17,9 @@ typedef int ac_backup_work(int store_fd, const struct ac_backup_request *request
 /* The first of the kept descriptors in the child; the others follow. */
 #define AC_BACKUP_KEPT_FD 5
 
+/* For good: all ids and groups, no_new_privs, not dumpable.  0 or -errno. */
+int ac_backup_drop(const struct ac_identity *who);
+
 /* Forks, drops, runs work, waits.  Progress that work reports through request->progress is passed
  * on to the caller's.  kept: further descriptors for the child, kept_count of them. */
 int ac_backup_as_user(const struct ac_backup_request *request, ac_backup_work *work, void *context,

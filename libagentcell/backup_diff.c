@@ -58,8 +58,7 @@ static int extract_present(
 {
 	struct ac_spot spot = { .fd = -1 };
 	struct statx st;
-	bool was_forced;
-	int result;
+	int forced_mode, result;
 
 	/* Never ac_tree_go: that is for writing. */
 	spot.name = ac_entry_name(entry);
@@ -72,12 +71,14 @@ static int extract_present(
 		.name = spot.name,
 		.node = side->tree.nodes[directory],
 		.force = NULL };
-	ac_autoclose int fd = ac_open_file(&place, &st, &was_forced);
+	int fd = ac_open_file(&place, &st, &forced_mode);
 
-	if (fd < 0)
+	if (fd < 0) {
 		result = ac_fail_errno(&diff->err, -fd, "open %s", spot.name);
-	else
+	} else {
 		result = ac_patch_copy(fd, &diff->err);
+		ac_close_opened(fd, forced_mode);
+	}
 	ac_tree_unpin(&side->tree, directory);
 	return result;
 }
@@ -176,7 +177,7 @@ static int load(struct diff *diff, struct ac_err *err)
 	result = ac_manifest_exclude(&diff->old.manifest, exclude, err);
 	return result ? result
 		      : ac_make_look(request->store_fd, &diff->old.manifest, exclude,
-				&diff->new.manifest, err);
+				request->opener, &diff->new.manifest, err);
 }
 
 static void free_diff(struct diff *diff)

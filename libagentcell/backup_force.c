@@ -16,10 +16,11 @@
 #include "safefile.h"
 #include "util.h"
 
-void ac_force_init(struct ac_force_log *log, int store_fd)
+void ac_force_init(struct ac_force_log *log, int store_fd, struct ac_opener *opener)
 {
 	memset(log, 0, sizeof *log);
 	log->store_fd = store_fd;
+	log->opener = opener;
 	log->fd = -1;
 	pthread_mutex_init(&log->lock, NULL);
 }

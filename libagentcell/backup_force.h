@@ -19,15 +19,17 @@
 #define AC_FORCE_PREFIX "forced-"
 
 struct ac_node;
+struct ac_opener;
 
 struct ac_force_log {
 	int store_fd; /* -1: nothing is written down, and nothing may be forced */
+	struct ac_opener *opener; /* borrowed: nothing need be forced as long as it is there */
 	int fd;
 	char name[AC_STORE_NAME_MAX];
 	pthread_mutex_t lock;
 };
 
-void ac_force_init(struct ac_force_log *log, int store_fd);
+void ac_force_init(struct ac_force_log *log, int store_fd, struct ac_opener *opener);
 /* Removes the file: call it when every mode is back. */
 void ac_force_fini(struct ac_force_log *log);
 

@@ -219,7 +219,7 @@ static int walk(struct make *make, struct ac_err *err)
 		.progress_context = make->request->progress_context };
 
 	clock_gettime(CLOCK_REALTIME, &started);
-	ac_force_init(&force, make->store_fd);
+	ac_force_init(&force, make->store_fd, make->request->opener);
 	int result = ac_walk(&request, &make->manifest, &make->totals, &make->notes, err);
 
 	ac_force_fini(&force);
@@ -287,7 +287,7 @@ int ac_make(int store_fd, const struct ac_backup_request *request, const int *ro
 }
 
 int ac_make_look(int store_fd, const struct ac_manifest *since, const struct ac_strings *exclude,
-	struct ac_manifest *manifest, struct ac_err *err)
+	struct ac_opener *opener, struct ac_manifest *manifest, struct ac_err *err)
 {
 	struct ac_walk_root roots[AC_PATHS_MAX];
 	struct ac_shelf none = { .store_fd = -1 };
@@ -314,7 +314,7 @@ int ac_make_look(int store_fd, const struct ac_manifest *since, const struct ac_
 	}
 	int result = ac_packer_init(&packer, &none, true, err);
 
-	ac_force_init(&force, store_fd);
+	ac_force_init(&force, store_fd, opener);
 	if (!result)
 		result = ac_walk(&request, manifest, &totals, &notes, err);
 	ac_force_fini(&force);

@@ -27,7 +27,7 @@ int ac_make(int store_fd, const struct ac_backup_request *request, const int *ro
 /* Looks at the same trees without storing anything, compared with one backup: content that is
  * unchanged since then is not read. */
 int ac_make_look(int store_fd, const struct ac_manifest *since, const struct ac_strings *exclude,
-	struct ac_manifest *manifest, struct ac_err *err);
+	struct ac_opener *opener, struct ac_manifest *manifest, struct ac_err *err);
 
 /* For each root the newest backup that has it: fills previous and previous_entry. */
 int ac_before_find(struct ac_before *before, int store_fd, struct ac_walk_root *roots,

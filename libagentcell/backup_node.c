@@ -83,7 +83,7 @@ static void evict(struct ac_node_cache *cache)
 
 		if (!node->pins) {
 			take_out(cache, node);
-			ac_close_directory(node->fd, node->forced_mode);
+			ac_close_opened(node->fd, node->forced_mode);
 			node->fd = -1;
 		}
 		node = newer;
@@ -98,7 +98,7 @@ void ac_node_release(struct ac_node_cache *cache, struct ac_node *node)
 
 		if (node->fd >= 0) {
 			take_out(cache, node);
-			ac_close_directory(node->fd, node->forced_mode);
+			ac_close_opened(node->fd, node->forced_mode);
 		}
 		free(node);
 		node = parent;
@@ -121,7 +121,7 @@ static int open_again(struct ac_node_cache *cache, struct ac_node *node)
 
 	if ((is_known && (st.stx_ino != node->inode || ac_statx_device(&st) != node->device)) ||
 		(cache->is_writing && st.stx_mnt_id != node->root->mount_id)) {
-		ac_close_directory(fd, forced_mode);
+		ac_close_opened(fd, forced_mode);
 		return -ESTALE;
 	}
 	node->inode = st.stx_ino;

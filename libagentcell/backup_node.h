@@ -67,10 +67,11 @@ char *ac_node_path_dup(const struct ac_node *node, const char *name);
  * Open a directory or a regular file for reading, O_NOFOLLOW, never blocking, without moving its
  * atime where that is allowed.  *st is what was opened.  Returns the fd or -errno.
  *
- * One that belongs to the caller but denies its owner is given the permission: a file for the moment
- * of opening (*was_forced, and *st is as it was after); a directory as long as it is open,
- * because looking a name up asks for it each time.  *forced_mode is then what ac_close_directory
- * puts back, otherwise -1.
+ * One that belongs to the caller but denies its owner is opened by the opener, where there is one.
+ * Elsewhere it is given the permission as long as it is open: looking a name up in a directory asks
+ * for it each time, and so does reading an attribute.  *forced_mode is then what ac_close_opened
+ * puts back, otherwise -1.  st->stx_mode is always the thing's own; of a file the rest of *st is set
+ * only when it denied its owner.
  */
 struct ac_place_to_open {
 	int parent_fd;
@@ -79,8 +80,8 @@ struct ac_place_to_open {
 	struct ac_force_log *force; /* where forcing is written down; NULL: nowhere */
 };
 int ac_open_directory(const struct ac_place_to_open *place, struct statx *st, int *forced_mode);
-void ac_close_directory(int fd, int forced_mode);
-int ac_open_file(const struct ac_place_to_open *place, struct statx *st, bool *was_forced);
+void ac_close_opened(int fd, int forced_mode);
+int ac_open_file(const struct ac_place_to_open *place, struct statx *st, int *forced_mode);
 
 #define AC_STATX_MASK (STATX_BASIC_STATS | STATX_MNT_ID)
 

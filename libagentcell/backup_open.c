@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Opening what a user owns for reading.  A file of mode 0000 is as much part of a project as any
- * other, and an agent can make one: its owner may give itself the permission, and does so here for
- * the time of one open, by descriptor, so that no other file can be meant.
+ * other, and an agent can make one.  Where root has started this process the opener reads it
+ * (backup_opener.h), and nothing about it changes.  Elsewhere its owner may give itself the
+ * permission, and does so here for the time of one open, by descriptor, so that no other file can be
+ * meant.
  */
 #include "backup_node.h"
 
@@ -12,6 +14,7 @@
 #include <unistd.h>
 
 #include "backup_force.h"
+#include "backup_opener.h"
 #include "util.h"
 
 #define GROUPS_MAX 1024
@@ -71,35 +74,40 @@ static int open_handle(const struct ac_place_to_open *place, struct statx *st, m
 	return result ? result : ac_take_fd(&handle);
 }
 
-static int force_file(const struct ac_place_to_open *place, int flags)
+static struct ac_opener *opener_of(const struct ac_place_to_open *place)
 {
-	struct statx st = { .stx_mode = 0 };
-	ac_autoclose int handle = open_handle(place, &st, S_IFREG);
-	mode_t mode = handle < 0 ? 0 : st.stx_mode & 07777;
-
-	if (handle < 0)
-		return handle;
-	int result = chmod_handle(handle, mode | ac_force_bits(S_IFREG));
-
-	if (result)
-		return result;
-	int fd = reopen_handle(handle, flags);
-
-	result = chmod_handle(handle, mode);
-	if (result && fd >= 0)
-		close(fd);
-	return result ? result : fd;
+	return place->force ? place->force->opener : NULL;
 }
 
-static int force_directory(const struct ac_place_to_open *place, int flags, int *forced_mode)
+/* Without a change to it.  -EACCES: it is not to be had that way. */
+static int open_untouched(const struct ac_place_to_open *place, mode_t type)
+{
+	struct ac_opener *opener = opener_of(place);
+	struct statx st;
+
+	if (!ac_opener_is_there(opener))
+		return -EACCES;
+	ac_autoclose int handle = ac_opener_look(opener, place->parent_fd, place->name);
+	int result = handle < 0 ? handle : 0;
+
+	if (!result && statx(handle, "", AT_EMPTY_PATH, AC_STATX_MASK, &st) < 0)
+		result = -errno;
+	if (!result && (st.stx_mode & S_IFMT) != type) /* as openat() says it */
+		result = type == S_IFDIR ? -ENOTDIR : S_ISDIR(st.stx_mode) ? -EISDIR : -ELOOP;
+	if (!result)
+		result = ac_opener_read(opener, handle);
+	return result == -EPIPE || result == -EPERM ? -EACCES : result;
+}
+
+static int force(const struct ac_place_to_open *place, mode_t type, int flags, int *forced_mode)
 {
 	struct statx st = { .stx_mode = 0 };
-	ac_autoclose int handle = open_handle(place, &st, S_IFDIR);
+	ac_autoclose int handle = open_handle(place, &st, type);
 	mode_t mode = handle < 0 ? 0 : st.stx_mode & 07777;
 
 	if (handle < 0)
 		return handle;
-	int result = chmod_handle(handle, mode | ac_force_bits(S_IFDIR));
+	int result = chmod_handle(handle, mode | ac_force_bits(type));
 
 	if (result)
 		return result;
@@ -121,18 +129,33 @@ static int open_reading(int parent_fd, const char *name, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-void ac_close_directory(int fd, int forced_mode)
+void ac_close_opened(int fd, int forced_mode)
 {
 	if (forced_mode >= 0 && fchmod(fd, (mode_t)forced_mode) < 0)
-		(void)errno; /* it is the owner's: this fails when the directory is gone, only */
+		(void)errno; /* it is the owner's: this fails on a file system that is gone, only */
 	close(fd);
+}
+
+/* What was opened, with the mode that it has when nobody forces it. */
+static int stat_opened(int fd, int forced_mode, struct statx *st)
+{
+	if (statx(fd, "", AT_EMPTY_PATH, AC_STATX_MASK, st) < 0) {
+		int result = -errno;
+
+		ac_close_opened(fd, forced_mode);
+		return result;
+	}
+	if (forced_mode >= 0)
+		st->stx_mode = (uint16_t)((st->stx_mode & S_IFMT) | (unsigned)forced_mode);
+	return fd;
 }
 
 /* A directory that may be read, but in which nothing may be looked up. */
 static void force_search(
 	const struct ac_place_to_open *place, const struct statx *st, int fd, int *forced_mode)
 {
-	if ((st->stx_mode & S_IXUSR) || !geteuid() || !may_force(st, S_IFDIR) ||
+	if ((st->stx_mode & S_IXUSR) || !geteuid() || ac_opener_is_there(opener_of(place)) ||
+		!may_force(st, S_IFDIR) ||
 		(place->force && ac_force_note(place->force, place->node, place->name, st)))
 		return;
 	if (!fchmod(fd, (st->stx_mode & 07777) | ac_force_bits(S_IFDIR)))
@@ -146,39 +169,27 @@ int ac_open_directory(const struct ac_place_to_open *place, struct statx *st, in
 
 	*forced_mode = -1;
 	if (fd == -EACCES)
-		fd = force_directory(place, flags, forced_mode);
-	if (fd < 0)
-		return fd;
-	if (statx(fd, "", AT_EMPTY_PATH, AC_STATX_MASK, st) < 0) {
-		int result = -errno;
-
-		ac_close_directory(fd, *forced_mode);
-		return result;
-	}
-	if (*forced_mode >= 0)
-		st->stx_mode = (uint16_t)(S_IFDIR | *forced_mode);
-	else
+		fd = open_untouched(place, S_IFDIR);
+	if (fd == -EACCES)
+		fd = force(place, S_IFDIR, flags, forced_mode);
+	if (fd >= 0)
+		fd = stat_opened(fd, *forced_mode, st);
+	if (fd >= 0 && *forced_mode < 0)
 		force_search(place, st, fd, forced_mode);
 	return fd;
 }
 
-int ac_open_file(const struct ac_place_to_open *place, struct statx *st, bool *was_forced)
+int ac_open_file(const struct ac_place_to_open *place, struct statx *st, int *forced_mode)
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 	int fd = open_reading(place->parent_fd, place->name, flags);
 
-	*was_forced = fd == -EACCES;
-	if (!*was_forced)
+	*forced_mode = -1;
+	if (fd != -EACCES)
 		return fd;
-	fd = force_file(place, flags);
-	if (fd < 0)
-		return fd;
-	/* Two chmods have moved its ctime. */
-	if (statx(fd, "", AT_EMPTY_PATH, AC_STATX_MASK, st) < 0) {
-		int result = -errno;
-
-		close(fd);
-		return result;
-	}
-	return fd;
+	fd = open_untouched(place, S_IFREG);
+	if (fd == -EACCES)
+		fd = force(place, S_IFREG, flags, forced_mode);
+	/* What was opened is what is meant, and a chmod has moved its ctime. */
+	return fd < 0 ? fd : stat_opened(fd, *forced_mode, st);
 }

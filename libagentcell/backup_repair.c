@@ -107,6 +107,17 @@ static int set_owner(struct ac_restore *restore, const char *path, const struct 
 	return 0;
 }
 
+/* A user.* attribute is content: its owner must be allowed to write, and the mode comes later. */
+static int allow_attributes(const char *path, const struct stat *st, struct ac_err *err)
+{
+	const mode_t wanted = S_IRUSR | S_IWUSR;
+
+	if ((st->st_mode & wanted) == wanted || st->st_uid != geteuid() ||
+		!chmod(path, (st->st_mode & 07777) | wanted))
+		return 0;
+	return ac_fail_errno(err, errno, "open the mode up for the attributes");
+}
+
 /* chown before xattrs (an ACL names the group) before chmod (which fits the ACL's mask) before times
  * (which everything moves). */
 int ac_restore_metadata(struct ac_restore *restore, int fd, const struct ac_entry *want,
@@ -122,8 +133,10 @@ int ac_restore_metadata(struct ac_restore *restore, int fd, const struct ac_entr
 	if (fstat(fd, &st) < 0)
 		return ac_fail_errno(err, errno, "stat");
 	set_owner(restore, path, &st, want, name);
-	int result = has_xattrs ? ac_restore_xattrs(restore, path, want, name, err) : 0;
+	int result = has_xattrs ? allow_attributes(path, &st, err) : 0;
 
+	if (!result && has_xattrs)
+		result = ac_restore_xattrs(restore, path, want, name, err);
 	if (result)
 		return result;
 	if (((st.st_mode & 07777) != want->mode || has_xattrs || st.st_gid != want->gid) &&

@@ -171,7 +171,7 @@ static int look(struct ac_restore *restore, struct sight *sight, struct ac_err *
 	if (!result)
 		result = list_roots(restore, &sight->paths, err);
 	if (!result && request->is_dry)
-		return ac_make_look(request->store_fd, &restore->target, &sight->exclude,
+		return ac_make_look(request->store_fd, &restore->target, &sight->exclude, NULL,
 			&restore->present, err);
 	if (!result)
 		result = ac_make_id(restore->outcome->undo_id, err);

@@ -138,7 +138,7 @@ static int read_sparse(struct ac_walker *walker, int fd, size_t offset, struct a
 	return result;
 }
 
-/* Content and attributes of the open file, behind the entry at offset. */
+/* The open file's content, behind the entry at offset. */
 static int read_content(struct ac_walker *walker, const struct ac_item *item, int fd, size_t offset)
 {
 	struct ac_shard *shard = &walker->shard;
@@ -161,10 +161,6 @@ static int read_content(struct ac_walker *walker, const struct ac_item *item, in
 
 	entry->first = first;
 	entry->count = shard->reference_count - first;
-	result = ac_walk_xattrs(walker, offset, fd, NULL);
-	if (result)
-		return ac_walk_fail(
-			walker->walk, -result, item->node, item->name, "read the attributes of");
 	return 0;
 }
 
@@ -196,45 +192,63 @@ static int not_opened(struct ac_walker *walker, const struct ac_item *item, int 
 	}
 }
 
+/* READ_AGAIN: it changed meanwhile, and item->st is what it is now. */
+enum { READ_AGAIN = AC_ITEM_OTHER + 1 };
+
+static int read_once(
+	struct ac_walker *walker, struct ac_item *item, int fd, int *forced_mode, bool is_last)
+{
+	struct statx after;
+	size_t offset;
+	const bool was_forced = *forced_mode >= 0;
+	int result = ac_walk_note(walker, item, 0, &offset);
+
+	if (!result && was_forced)
+		result = ac_walk_give_mode_back(walker, item, fd, offset, forced_mode);
+	if (!result)
+		result = read_content(walker, item, fd, offset);
+	if (!result && !was_forced)
+		result = ac_walk_attributes(walker, item, fd, offset);
+	if (result)
+		return result;
+	if (statx(fd, "", AT_EMPTY_PATH, AC_STATX_MASK, &after) < 0)
+		return ac_walk_fail(walker->walk, errno, item->node, item->name, "stat");
+	if (is_same(&item->st, &after))
+		return AC_ITEM_WRITTEN;
+	if (!S_ISREG(after.stx_mode))
+		return AC_ITEM_OTHER;
+	item->st = after;
+	if (!is_last)
+		return READ_AGAIN;
+	((struct ac_entry *)(void *)(walker->shard.entries + offset))->flags |= AC_ENTRY_TORN;
+	ac_walk_torn(walker->walk, item->node, item->name);
+	return AC_ITEM_WRITTEN;
+}
+
 int ac_walk_file(struct ac_walker *walker, struct ac_item *item)
 {
 	struct ac_shard *shard = &walker->shard;
+	const struct ac_place_to_open place = { .parent_fd = item->directory_fd,
+		.name = item->name,
+		.node = item->node,
+		.force = walker->walk->cache.force };
 
 	for (unsigned tries = 1;; tries++) {
 		const size_t length = shard->length;
 		const uint32_t references = shard->reference_count;
-		size_t offset;
-		struct statx after;
-		bool was_forced;
-		const struct ac_place_to_open place = { .parent_fd = item->directory_fd,
-			.name = item->name,
-			.node = item->node,
-			.force = walker->walk->cache.force };
-		ac_autoclose int fd = ac_open_file(&place, &item->st, &was_forced);
+		int forced_mode, fd = ac_open_file(&place, &item->st, &forced_mode);
 
 		if (fd < 0)
 			return not_opened(walker, item, -fd);
-		int result = ac_walk_note(walker, item, 0, &offset);
+		int result = read_once(walker, item, fd, &forced_mode, tries == TRIES);
 
-		if (!result)
-			result = read_content(walker, item, fd, offset);
-		if (result)
+		ac_close_opened(fd, forced_mode);
+		if (result != AC_ITEM_OTHER && result != READ_AGAIN)
 			return result;
-		if (statx(fd, "", AT_EMPTY_PATH, AC_STATX_MASK, &after) < 0)
-			return ac_walk_fail(walker->walk, errno, item->node, item->name, "stat");
-		if (is_same(&item->st, &after))
-			return AC_ITEM_WRITTEN;
-		if (S_ISREG(after.stx_mode) && tries == TRIES) {
-			((struct ac_entry *)(void *)(shard->entries + offset))->flags |=
-				AC_ENTRY_TORN;
-			ac_walk_torn(walker->walk, item->node, item->name);
-			return AC_ITEM_WRITTEN;
-		}
 		shard->length = length;
 		shard->reference_count = references;
-		if (!S_ISREG(after.stx_mode))
-			return AC_ITEM_OTHER;
-		item->st = after;
+		if (result == AC_ITEM_OTHER)
+			return result;
 	}
 }
 

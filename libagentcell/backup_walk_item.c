@@ -10,22 +10,51 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backup_opener.h"
+#include "util.h"
+
 #define LOOKS 8 /* how often a name may turn into something else before the walk gives up on it */
 #define TARGET_MAX 4096 /* PATH_MAX: no symlink is longer */
 
-static int stat_name(struct ac_item *item)
+/* Where the directory may not be searched, a handle of the name stands for it: *handle. */
+static int stat_name(const struct ac_walk *walk, struct ac_item *item, int *handle)
 {
 	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
 
-	return statx(item->directory_fd, item->name, flags, AC_STATX_MASK, &item->st) < 0 ? -errno
-											  : 0;
+	if (!statx(item->directory_fd, item->name, flags, AC_STATX_MASK, &item->st))
+		return 0;
+	if (errno != EACCES || !walk->request->force)
+		return -errno;
+	*handle = ac_opener_look(walk->request->force->opener, item->directory_fd, item->name);
+	if (*handle < 0)
+		return *handle == -EPIPE ? -EACCES : *handle;
+	return statx(*handle, "", AT_EMPTY_PATH, AC_STATX_MASK, &item->st) < 0 ? -errno : 0;
 }
 
-/* A symlink, fifo, socket or device: nothing to open. */
-static int note_other(
-	struct ac_walker *walker, const struct ac_item *item, const struct ac_entry *previous)
+/* There is no listxattrat, and a handle is no open file; its own name is as good. */
+static int note_attributes(
+	struct ac_walker *walker, const struct ac_item *item, int handle, size_t offset)
 {
-	char target[TARGET_MAX + 1], path[64 + NAME_MAX];
+	char path[64];
+	ac_autoclose int own = handle < 0 ? openat(item->directory_fd, item->name,
+						    O_PATH | O_NOFOLLOW | O_CLOEXEC)
+					  : -1;
+
+	if (handle < 0 && own < 0)
+		return AC_ITEM_WRITTEN; /* gone meanwhile */
+	snprintf(path, sizeof path, "/proc/self/fd/%d", handle < 0 ? own : handle);
+	int result = ac_walk_xattrs(walker, offset, -1, path);
+
+	return result ? ac_walk_fail(walker->walk, -result, item->node, item->name,
+				"read the attributes of")
+		      : AC_ITEM_WRITTEN;
+}
+
+/* A symlink, fifo, socket or device: nothing to open.  handle: of it, or -1. */
+static int note_other(struct ac_walker *walker, const struct ac_item *item, int handle,
+	const struct ac_entry *previous)
+{
+	char target[TARGET_MAX + 1];
 	size_t offset;
 	int result = ac_walk_unchanged(walker, item, previous);
 
@@ -36,13 +65,11 @@ static int note_other(
 			       : 0;
 	if (!S_ISLNK(item->st.stx_mode)) {
 		result = ac_walk_note(walker, item, 0, &offset);
-		/* There is no listxattrat; by its directory's descriptor it is as good. */
-		snprintf(path, sizeof path, "/proc/self/fd/%d/%s", item->directory_fd, item->name);
-		if (!result)
-			result = ac_walk_xattrs(walker, offset, -1, path);
-		return result;
+		return result ? result : note_attributes(walker, item, handle, offset);
 	}
-	ssize_t length = readlinkat(item->directory_fd, item->name, target, sizeof target);
+	ssize_t length = handle < 0
+				 ? readlinkat(item->directory_fd, item->name, target, sizeof target)
+				 : readlinkat(handle, "", target, sizeof target);
 
 	if (length <= 0)
 		return errno == ENOENT ? AC_ITEM_GONE : AC_ITEM_OTHER;
@@ -94,7 +121,8 @@ static int look_once(struct ac_walker *walker, struct ac_item *item, unsigned ch
 		if (result != AC_ITEM_OTHER)
 			return result;
 	}
-	int result = stat_name(item);
+	ac_autoclose int handle = -1;
+	int result = stat_name(walk, item, &handle);
 
 	if (result == -ENOENT)
 		return AC_ITEM_GONE;
@@ -115,7 +143,7 @@ static int look_once(struct ac_walker *walker, struct ac_item *item, unsigned ch
 		(walk->request->exclude && ac_walk_is_excluded(walk, item->node, item->name)))
 		return ac_walk_note(walker, item, AC_ENTRY_EXCLUDED, &offset);
 	if (!S_ISREG(item->st.stx_mode))
-		return note_other(walker, item, previous);
+		return note_other(walker, item, handle, previous);
 	atomic_fetch_add_explicit(&walk->bytes, item->st.stx_size, memory_order_relaxed);
 	atomic_fetch_add_explicit(&walk->files, 1, memory_order_relaxed);
 	result = ac_walk_unchanged(walker, item, previous);

@@ -3,13 +3,16 @@
 #include "backup_walk.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 #include <time.h>
 
+#include "backup_opener.h"
 #include "escape.h"
 #include "util.h"
 
@@ -63,16 +66,26 @@ int ac_walk_note(
 	return 0;
 }
 
-/* Of an open file, or (fd < 0) of a name that is not followed. */
+/* Of an open file, or (fd < 0) by the name of a handle. */
 static ssize_t list_names(int fd, const char *name, char *names)
 {
-	return fd >= 0 ? flistxattr(fd, names, XATTR_ROOM) : llistxattr(name, names, XATTR_ROOM);
+	return fd >= 0 ? flistxattr(fd, names, XATTR_ROOM) : listxattr(name, names, XATTR_ROOM);
 }
 
-static ssize_t get_value(int fd, const char *name, const char *xattr, char *value)
+/* A file's own mode decides about its user.* attributes, even when it is open. */
+static ssize_t get_value(
+	const struct ac_walker *walker, int fd, const char *name, const char *xattr, char *value)
 {
-	return fd >= 0 ? fgetxattr(fd, xattr, value, XATTR_ROOM)
-		       : lgetxattr(name, xattr, value, XATTR_ROOM);
+	const struct ac_force_log *force = walker->walk->request->force;
+	ssize_t size = fd >= 0 ? fgetxattr(fd, xattr, value, XATTR_ROOM)
+			       : getxattr(name, xattr, value, XATTR_ROOM);
+
+	if (size >= 0 || errno != EACCES || fd < 0 || !force)
+		return size;
+	size = ac_opener_attribute(force->opener, fd, xattr, value, XATTR_ROOM);
+	if (size < 0)
+		errno = size == -EPIPE ? EACCES : (int)-size;
+	return size < 0 ? -1 : size;
 }
 
 int ac_walk_xattrs(struct ac_walker *walker, size_t offset, int fd, const char *name)
@@ -90,7 +103,7 @@ int ac_walk_xattrs(struct ac_walker *walker, size_t offset, int fd, const char *
 											 : -errno;
 	for (const char *xattr = walker->names; xattr < walker->names + length;
 		xattr += strlen(xattr) + 1) {
-		ssize_t size = get_value(fd, name, xattr, walker->values);
+		ssize_t size = get_value(walker, fd, name, xattr, walker->values);
 
 		if (size < 0 && (errno == ENODATA || errno == EACCES || errno == EPERM))
 			continue; /* removed meanwhile, or not for this user */
@@ -102,6 +115,40 @@ int ac_walk_xattrs(struct ac_walker *walker, size_t offset, int fd, const char *
 		if (result)
 			return result;
 	}
+	return 0;
+}
+
+int ac_walk_attributes(struct ac_walker *walker, const struct ac_item *item, int fd, size_t offset)
+{
+	int result = ac_walk_xattrs(walker, offset, fd, NULL);
+
+	return result ? ac_walk_fail(walker->walk, -result, item->node, item->name,
+				"read the attributes of")
+		      : 0;
+}
+
+/* A mode that was opened up is needed for opening and for the attributes.  Given back, it has moved
+ * the ctime for the last time: from here on any other change shows. */
+int ac_walk_give_mode_back(
+	struct ac_walker *walker, struct ac_item *item, int fd, size_t offset, int *forced_mode)
+{
+	int result = ac_walk_attributes(walker, item, fd, offset);
+
+	if (result)
+		return result;
+	if (fchmod(fd, (mode_t)*forced_mode) < 0)
+		return ac_walk_fail(
+			walker->walk, errno, item->node, item->name, "give its mode back to");
+	*forced_mode = -1;
+	if (statx(fd, "", AT_EMPTY_PATH, AC_STATX_MASK, &item->st) < 0)
+		return ac_walk_fail(walker->walk, errno, item->node, item->name, "stat");
+	struct ac_entry *entry = (void *)(walker->shard.entries + offset);
+
+	entry->size = item->st.stx_size;
+	entry->mtime_s = item->st.stx_mtime.tv_sec;
+	entry->mtime_ns = item->st.stx_mtime.tv_nsec;
+	entry->ctime_s = item->st.stx_ctime.tv_sec;
+	entry->ctime_ns = item->st.stx_ctime.tv_nsec;
 	return 0;
 }
 

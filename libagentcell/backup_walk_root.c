@@ -83,7 +83,7 @@ static int add_directory_root(struct ac_walk *walk, struct ac_walk_root *root,
 	if (!result)
 		node = ac_node_new(&walk->cache, NULL, "", 0);
 	if (!node) {
-		ac_close_directory(fd, forced_mode);
+		ac_close_opened(fd, forced_mode);
 		return result ? result : ac_fail_errno(&walk->err, ENOMEM, "walk %s", root->path);
 	}
 	size_t offset;

@@ -221,6 +221,7 @@ static int compare(int store_fd, const struct ac_backup_request *request, void *
 {
 	const struct ac_backup_compare wanted = { .store_fd = store_fd,
 		.id = request->backup_id,
+		.opener = request->opener,
 		.patch_fd = -1,
 		.each = on_change,
 		.context = context };

@@ -3,6 +3,7 @@
  * Test driver: calls the root side of the backup as the PAM module does.
  *
  *   driver make <store> <id> <uid> <gid> [-t] [-u] [-x pattern]... <path>...
+ *   driver look <store> <id> <uid> <gid>: what has changed since, as at a session's end
  *   driver finish <store> <id> <uid> <gid> <cause number> <keep_clean> <keep_escape> <max_bytes>
  */
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <sys/sysmacros.h>
 
 #include "backup.h"
+#include "backup_child.h"
 
 static struct ac_path_list paths;
 static struct ac_strings exclude;
@@ -60,6 +62,39 @@ static int make(struct ac_backup_request *request, char **argv)
 	return 0;
 }
 
+static int tell_change(void *context, const struct ac_backup_change *change)
+{
+	(void)context;
+	printf("%x %s\n", change->change, change->path);
+	fflush(stdout);
+	return 0;
+}
+
+static int compare(int store_fd, const struct ac_backup_request *request, void *context,
+	struct ac_backup_totals *totals, struct ac_err *err)
+{
+	const struct ac_backup_compare wanted = { .store_fd = store_fd,
+		.id = request->backup_id,
+		.opener = request->opener,
+		.patch_fd = -1,
+		.each = tell_change };
+
+	(void)totals;
+	(void)context;
+	return ac_backup_diff(&wanted, err);
+}
+
+static int look(const struct ac_backup_request *request)
+{
+	struct ac_backup_totals totals;
+	struct ac_err err;
+
+	if (!ac_backup_as_user(request, compare, NULL, NULL, 0, &totals, &err))
+		return 0;
+	fprintf(stderr, "driver: %s\n", err.text);
+	return 1;
+}
+
 static int finish(struct ac_backup_request *request, char **argv)
 {
 	struct ac_err err;
@@ -76,7 +111,7 @@ static int finish(struct ac_backup_request *request, char **argv)
 
 int main(int argc, char **argv)
 {
-	if (argc < 7)
+	if (argc < 6)
 		return 2;
 	const char *dash = strrchr(argv[3], '-');
 	struct ac_backup_request request = { .directory = argv[2],
@@ -91,8 +126,10 @@ int main(int argc, char **argv)
 		.progress_context = argv[3],
 		.environment = "{\"test\":true}" };
 
-	if (!strcmp(argv[1], "make"))
+	if (!strcmp(argv[1], "make") && argc > 6)
 		return make(&request, argv + 6);
+	if (!strcmp(argv[1], "look"))
+		return look(&request);
 	if (!strcmp(argv[1], "finish") && argc == 10)
 		return finish(&request, argv + 6);
 	return 2;

@@ -67,20 +67,22 @@ def walk(sections, number, prefix):
             yield from walk(sections, first, path)
         else:
             refs = [hashes[32 * i:32 * i + 32] for i in range(first, first + n)] if kind == 1 else []
+            if flags & 14: # unreadable, excluded, mount: nothing is stored
+                refs = None
             yield path, kind, mode, uid, gid, (mtime, mns), size, links, (device, inode), target, xattrs, extents, refs
 
 def listing(store, backup):
     packs = Packs(store)
     for path, kind, mode, uid, gid, mtime, size, links, inode, target, xattrs, extents, refs in \
             walk(manifest(os.path.join(store, backup + '.manifest')), 0, b''):
-        digest, refs = hashlib.sha256(), iter(refs)
-        for offset, length in ([(0, size)] if extents is None else extents) if kind == 1 else []:
+        is_stored, digest, refs = kind == 1 and refs is not None, hashlib.sha256(), iter(refs or [])
+        for offset, length in ([(0, size)] if extents is None else extents) if is_stored else []:
             digest.update(b'%d %d ' % (offset, length) if extents is not None else b'')
             for at in range(0, length, 1 << 20):
                 digest.update(packs.chunk(next(refs)))
         what = {1: 'f', 2: 'd', 3: 'l', 4: 'p', 5: 's', 6: 'c', 7: 'b'}[kind]
         yield (path, what, mode if what != 'l' else 0, uid, gid, mtime, size if what == 'f' else 0,
-               digest.hexdigest() if what == 'f' else '', target, sorted(xattrs),
+               digest.hexdigest() if is_stored else '', target, sorted(xattrs),
                inode if what == 'f' and links > 1 else None)
 
 if __name__ == '__main__':

@@ -67,9 +67,15 @@ sparse('holes/tail', 1 << 22, [(0, b'x' * 70000)])
 
 # Modes and times.
 os.mkdir('modes')
-for mode in [0o000, 0o111, 0o200, 0o400, 0o444, 0o644, 0o755, 0o777, 0o4755, 0o2755, 0o6711, 0o1644]:
-    write('modes/f%04o' % mode, b'mode %o' % mode, mode)
+modes = [0o000, 0o111, 0o200, 0o300, 0o400, 0o444, 0o600, 0o644, 0o755, 0o777, 0o4755, 0o2755, 0o6711, 0o1644]
+for mode in modes:
+    write('modes/f%04o' % mode, b'mode %o' % mode)
     os.mkdir('modes/d%04o' % mode)
+    for kind in 'fd':
+        os.setxattr('modes/%s%04o' % (kind, mode), 'user.mode', b'%o' % mode)
+    os.chmod('modes/f%04o' % mode, mode)
+    os.symlink('inside', 'modes/d%04o/link' % mode)
+    os.mkfifo('modes/d%04o/fifo' % mode)
     write('modes/d%04o/inside' % mode, b'in')
     os.mkdir('modes/d%04o/sub' % mode)
     write('modes/d%04o/sub/deeper' % mode, b'in', 0o400)
@@ -138,5 +144,7 @@ for i in range(many):
 os.mkdir('flat')
 for i in range(many // 2):
     write('flat/%d' % i, b'%d' % i)
+for mode in modes:
+    os.chmod('modes/d%04o' % mode, mode)
 os.chmod('modes', 0o2775)
 os.chmod('hard/a', 0o500)
