@@ -215,10 +215,68 @@ static int add_id(void *context, const char *name)
 	return 0;
 }
 
+/* An id begins with the second in which its session was planned, and then only tells sessions
+ * apart: within one second the manifest says which was first. */
+struct dated_id {
+	struct ac_store_id id;
+	int64_t started_s;
+	uint32_t started_ns;
+};
+
+#define STAMP_LENGTH 16 /* 20261130T044712Z */
+
 static int newest_first(const void *a, const void *b)
 {
-	return -strcmp(
-		((const struct ac_store_id *)a)->text, ((const struct ac_store_id *)b)->text);
+	const struct dated_id *left = a, *right = b;
+	int order = -strncmp(left->id.text, right->id.text, STAMP_LENGTH);
+
+	if (!order)
+		order = (left->started_s < right->started_s) - (left->started_s > right->started_s);
+	if (!order)
+		order = (left->started_ns < right->started_ns) -
+			(left->started_ns > right->started_ns);
+	return order ? order : -strcmp(left->id.text, right->id.text);
+}
+
+/* One that cannot be read keeps 0: it is damaged, and older than what is whole. */
+static void read_started(int store_fd, struct dated_id *dated)
+{
+	struct ac_manifest_header header;
+	char name[AC_STORE_NAME_MAX];
+
+	ac_store_join(name, dated->id.text, AC_STORE_MANIFEST);
+	ac_autoclose int fd = openat(
+		store_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0 || pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header ||
+		memcmp(header.magic, AC_MANIFEST_MAGIC, sizeof header.magic) != 0)
+		return;
+	dated->started_s = header.started_s;
+	dated->started_ns = header.started_ns;
+}
+
+static bool has_same_stamp(const struct dated_id *a, const struct dated_id *b)
+{
+	return !strncmp(a->id.text, b->id.text, STAMP_LENGTH);
+}
+
+static int sort_ids(int store_fd, struct ac_store_id *ids, unsigned count, struct ac_err *err)
+{
+	ac_autofree struct dated_id *dated = calloc(count + 1u, sizeof *dated);
+
+	if (!dated)
+		return ac_fail_errno(err, ENOMEM, "list the backup store");
+	for (unsigned i = 0; i < count; i++)
+		dated[i].id = ids[i];
+	qsort(dated, count, sizeof *dated, newest_first);
+	for (unsigned i = 0; i < count; i++)
+		if ((i && has_same_stamp(&dated[i - 1], &dated[i])) ||
+			(i + 1 < count && has_same_stamp(&dated[i], &dated[i + 1])))
+			read_started(store_fd, &dated[i]);
+	qsort(dated, count, sizeof *dated, newest_first);
+	for (unsigned i = 0; i < count; i++)
+		ids[i] = dated[i].id;
+	return 0;
 }
 
 int ac_store_ids(int store_fd, struct ac_store_id **ids, unsigned *count, struct ac_err *err)
@@ -226,12 +284,12 @@ int ac_store_ids(int store_fd, struct ac_store_id **ids, unsigned *count, struct
 	struct id_list list = { .err = err };
 	int result = each_name(store_fd, add_id, &list, err);
 
+	if (!result)
+		result = sort_ids(store_fd, list.ids, list.count, err);
 	if (result) {
 		free(list.ids);
 		return result;
 	}
-	if (list.count)
-		qsort(list.ids, list.count, sizeof list.ids[0], newest_first);
 	*ids = list.ids;
 	*count = list.count;
 	return 0;

@@ -47,7 +47,8 @@ int ac_store_random(void *bytes, size_t size, struct ac_err *err);
 /* Makes an empty file under a fresh temporary name, open for reading and writing.  Returns the fd. */
 int ac_store_temporary(int store_fd, char name[AC_STORE_NAME_MAX], struct ac_err *err);
 
-/* The ids of all backups, newest first.  *ids is one heap block for free(). */
+/* The ids of all backups, newest first: by the second that is in the id, then by the moment that is
+ * in the manifest.  *ids is one heap block for free(). */
 struct ac_store_id {
 	char text[AC_BACKUP_ID_SIZE];
 };

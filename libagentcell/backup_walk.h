@@ -129,10 +129,10 @@ int ac_walk_unchanged(struct ac_walker *walker, const struct ac_item *item,
 int ac_walk_note(
 	struct ac_walker *walker, const struct ac_item *item, unsigned flags, size_t *offset);
 int ac_walk_xattrs(struct ac_walker *walker, size_t offset, int fd, const char *name);
-int ac_walk_attributes( /* of an open file; failing fails the walk */
+int ac_walk_attributes(/* of an open file; failing fails the walk */
 	struct ac_walker *walker, const struct ac_item *item, int fd, size_t offset);
-int ac_walk_give_mode_back(struct ac_walker *walker, struct ac_item *item, int fd, size_t offset,
-	int *forced_mode);
+int ac_walk_give_mode_back(
+	struct ac_walker *walker, struct ac_item *item, int fd, size_t offset, int *forced_mode);
 int ac_walk_fail(struct ac_walk *walk, int code, const struct ac_node *node, const char *name,
 	const char *what);
 int ac_walk_fail_with(struct ac_walk *walk, const struct ac_err *err, const struct ac_node *node,

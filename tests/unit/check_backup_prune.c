@@ -61,16 +61,11 @@ static void teardown(void)
 	ck_assert_int_eq(nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
-/* Makes backup number serial + 1 of a project; how it ended: "live", "kept" or "ended <cause>". */
-static const char *make(unsigned which, const char *state)
+static void make_named(const char *id, unsigned which, const char *state)
 {
-	static char ids[64][AC_BACKUP_ID_SIZE];
 	static struct ac_path_list paths;
 	struct ac_backup_totals totals;
-	char *id = ids[++serial];
 
-	snprintf(id, AC_BACKUP_ID_SIZE, "20261130T%06uZ-%012x", (unsigned)serial % 1000,
-		(unsigned)serial % 1000);
 	paths.count = 1;
 	snprintf(paths.entry[0].path, AC_PATH_MAX, "%s", project[which]);
 	const struct ac_backup_request request = {
@@ -81,6 +76,17 @@ static const char *make(unsigned which, const char *state)
 		err.text);
 	if (strcmp(state, "live") != 0)
 		ck_assert_int_eq(ac_store_state_set(store_fd, id, state, &err), 0);
+}
+
+/* Makes backup number serial + 1 of a project; how it ended: "live", "kept" or "ended <cause>". */
+static const char *make(unsigned which, const char *state)
+{
+	static char ids[64][AC_BACKUP_ID_SIZE];
+	char *id = ids[++serial];
+
+	snprintf(id, AC_BACKUP_ID_SIZE, "20261130T%06uZ-%012x", (unsigned)serial % 1000,
+		(unsigned)serial % 1000);
+	make_named(id, which, state);
 	return id;
 }
 
@@ -126,6 +132,35 @@ START_TEST(test_counts)
 	ck_assert_str_eq(left(), "10 9 8 6 1");
 	prune((struct ac_prune_limits){ .keep_clean = 0, .keep_escape = 1 }, NULL);
 	ck_assert_str_eq(left(), "9 8 1");
+}
+END_TEST
+
+/* Session ids are random: within one second the order is that of the making. */
+START_TEST(test_one_second)
+{
+	static const char *const ids[] = { "20261130T120000Z-7fffffffffff",
+		"20261130T120000Z-ffffffffffff", "20261130T120000Z-000000000000",
+		"20261130T120000Z-5d0000000000", "20261130T120000Z-300000000000",
+		"20261130T120000Z-c00000000000", "20261130T120001Z-000000000000",
+		"20261130T115959Z-ffffffffffff" /* made last, but asked for before them */ };
+	static const unsigned order[] = { 6, 5, 4, 3, 2, 1, 0, 7 };
+	ac_autofree struct ac_store_id *listed = NULL;
+	char found[AC_BACKUP_ID_SIZE];
+	unsigned count;
+
+	for (unsigned i = 0; i < AC_COUNT(ids); i++)
+		make_named(ids[i], 0, "ended clean\n");
+	ck_assert_int_eq(ac_store_ids(store_fd, &listed, &count, &err), 0);
+	ck_assert_uint_eq(count, AC_COUNT(ids));
+	for (unsigned i = 0; i < count; i++)
+		ck_assert_str_eq(listed[i].text, ids[order[i]]);
+	ck_assert_int_eq(ac_prune_one(store_fd, ids[6], &err), 0);
+	ck_assert_int_eq(ac_backup_find(store_fd, NULL, project[0], found, &err), 0);
+	ck_assert_str_eq(found, ids[5]);
+	prune((struct ac_prune_limits){ .keep_clean = 1 }, NULL);
+	ck_assert_int_eq(ac_backup_find(store_fd, NULL, project[0], found, &err), 0);
+	ck_assert_str_eq(found, ids[5]);
+	ck_assert_int_eq(ac_backup_find(store_fd, ids[4], NULL, found, &err), -ENOENT);
 }
 END_TEST
 
@@ -235,6 +270,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, test_counts);
+	tcase_add_test(tcase, test_one_second);
 	tcase_add_test(tcase, test_protected);
 	tcase_add_test(tcase, test_bytes);
 	tcase_add_test(tcase, test_compact);
