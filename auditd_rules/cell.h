@@ -96,7 +96,10 @@ int ac_keep_lost(struct ac_guardian *guardian, const char *session_id, const cha
 void ac_cell_report(
 	const struct ac_cell *cell, const struct ac_watched *watched, char *text, size_t size);
 
-/* lead.c: where a refused name leads, by the cell's own root; absolute and canonical. */
-int ac_lead(const struct ac_report *report, char path[AC_PATH_MAX]);
+/*
+ * lead.c: where a refused name leads, by the cell's own root; absolute and canonical.
+ * other: a process of the same cell, should the report's be gone.
+ */
+int ac_lead(const struct ac_report *report, pid_t other, char path[AC_PATH_MAX]);
 
 #endif

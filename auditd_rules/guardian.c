@@ -98,7 +98,7 @@ static void handle_report(struct ac_guardian *guardian)
 		return;
 	if (report->kind == AC_VERDICT_RESOLVE) {
 		verdict = malloc(sizeof(*verdict));
-		if (verdict && !ac_lead(report, path)) {
+		if (verdict && !ac_lead(report, cell->launcher_pid, path)) {
 			ac_judge_path(&cell->judge, report->operation, false, path, verdict);
 			report->kind = verdict->kind;
 			report->class = verdict->class;
@@ -107,6 +107,7 @@ static void handle_report(struct ac_guardian *guardian)
 		} else {
 			/* The process is gone, and with it the way: refused it was in any case. */
 			report->kind = AC_VERDICT_DENIED;
+			report->reason = "where the name led went with its process";
 		}
 		free(verdict);
 		ac_watch_resolved(guardian->watch, report->uid, report);

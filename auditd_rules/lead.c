@@ -6,6 +6,9 @@
  * The cell is frozen meanwhile, so nothing moves.  Symlinks are read as text and walked again; links
  * of /proc are followed by the kernel, which alone knows where they lead, except /proc/self, which
  * must be theirs and not ours.  The name of what is found is the kernel's own, as the cell sees it.
+ *
+ * A process that ended at once may be gone before the freeze: another one of its cell has the same
+ * root, so all but the way through what was its own (descriptors, /proc/self) can still be walked.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +28,7 @@
 
 struct walk {
 	pid_t pid;
+	bool borrowed; /* pid is not the one that went, but another of its cell */
 	bool follow; /* the last component, too */
 	unsigned links, steps;
 	int fd; /* where we are */
@@ -84,8 +88,11 @@ static int insert(struct walk *walk, const char *text)
 
 static int enter_proc(struct walk *walk, const char *component)
 {
+	bool own = !strcmp(component, "self") || !strcmp(component, "thread-self");
 	char name[64];
 
+	if (own && walk->borrowed)
+		return -ESRCH;
 	if (!strcmp(component, "self"))
 		(void)snprintf(name, sizeof(name), "%d", (int)walk->pid);
 	else if (!strcmp(component, "thread-self"))
@@ -160,7 +167,7 @@ static int name_missing(struct walk *walk, const char *component, char path[AC_P
 	return rc ? rc : ac_path_join(path, AC_PATH_MAX, base, rest);
 }
 
-static int start(const struct ac_report *report, struct walk *walk)
+static int start(const struct ac_report *report, pid_t other, struct walk *walk)
 {
 	char what[32] = "root";
 
@@ -170,7 +177,12 @@ static int start(const struct ac_report *report, struct walk *walk)
 		(void)strcpy(what, "cwd");
 	else if (report->relative && report->target[0] != '/')
 		(void)snprintf(what, sizeof(what), "fd/%d", report->directory);
-	walk->fd = open_of(report->pid, what);
+	walk->fd = open_of(walk->pid, what);
+	if (walk->fd < 0 && !strcmp(what, "root")) {
+		walk->borrowed = true;
+		walk->pid = other;
+		walk->fd = open_of(walk->pid, what);
+	}
 	return walk->fd < 0 ? -errno : 0;
 }
 
@@ -192,10 +204,10 @@ static int walk_on(struct walk *walk, char path[AC_PATH_MAX])
 	return rc ? rc : name_of(walk->fd, path);
 }
 
-int ac_lead(const struct ac_report *report, char path[AC_PATH_MAX])
+int ac_lead(const struct ac_report *report, pid_t other, char path[AC_PATH_MAX])
 {
 	struct walk walk = { .pid = report->pid, .follow = report->follow, .fd = -1 };
-	int rc = start(report, &walk);
+	int rc = start(report, other, &walk);
 
 	if (!rc)
 		rc = walk_on(&walk, path);
