@@ -84,16 +84,20 @@ static void set_target(struct ac_verdict *verdict, const char *text)
 	(void)snprintf(verdict->target, sizeof(verdict->target), "%s", text);
 }
 
-/* bwrap, and what a harness that brings its own sandbox needs: refused all the same, but known. */
-static void judge_namespace(
-	const struct ac_judge *judge, const struct ac_call *call, struct ac_verdict *verdict)
+/* bwrap, and what a harness that brings its own sandbox needs.  Where it may, only what the cell itself
+ * refuses is told: within its own walls it tries this and that, and the kernel says no to some. */
+static void judge_namespace(const struct ac_judge *judge, const struct ac_event *event,
+	const struct ac_call *call, struct ac_verdict *verdict)
 {
-	bool nested = judge->session->policy.nested_sandbox;
+	bool refused = event->seen & (AC_SEEN_SECCOMP | AC_SEEN_LANDLOCK);
 
 	set_target(verdict, call->name);
-	ac_verdict_set(judge, verdict, nested ? AC_CLASS_TOLERATED : AC_CLASS_PRIVILEGE,
-		nested ? "the harness's own sandbox"
-		       : "namespaces and mounts are the cell's walls");
+	if (!judge->session->policy.nested_sandbox)
+		ac_verdict_set(judge, verdict, AC_CLASS_PRIVILEGE,
+			"namespaces and mounts are the cell's walls");
+	else
+		ac_verdict_set(judge, verdict, refused ? AC_CLASS_TOLERATED : AC_CLASS_NORMAL,
+			"the harness's own sandbox");
 }
 
 static bool is_harmless_namespace(const struct ac_event *event, const struct ac_call *call)
@@ -187,7 +191,7 @@ static void judge_call(const struct ac_judge *judge, const struct ac_call *call,
 		if (is_harmless_namespace(event, call))
 			ac_verdict_set(judge, verdict, AC_CLASS_NORMAL, "no new namespace");
 		else
-			judge_namespace(judge, call, verdict);
+			judge_namespace(judge, event, call, verdict);
 		return;
 	case AC_CALL_IDENTITY:
 		ac_verdict_set(judge, verdict,
@@ -234,7 +238,7 @@ static void judge_seccomp(
 	}
 	switch (call->kind) {
 	case AC_CALL_NAMESPACE:
-		judge_namespace(judge, call, verdict);
+		judge_namespace(judge, event, call, verdict);
 		return;
 	case AC_CALL_PEEK:
 		break;
@@ -286,7 +290,7 @@ static void judge_landlock(
 		ac_verdict_set(
 			judge, verdict, AC_CLASS_OUTSIDE_REFUSED, "a process outside the cell");
 	} else if (strstr(blockers, "fs.change_topology")) {
-		judge_namespace(judge, ac_call_find(event->syscall), verdict);
+		judge_namespace(judge, event, ac_call_find(event->syscall), verdict);
 		set_target(verdict, event->landlock_path);
 	} else {
 		ac_judge_path(

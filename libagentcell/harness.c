@@ -47,7 +47,12 @@ static int take_memory_floor(struct ac_harness *harness, const char *text, struc
 
 static int take_nested_sandbox(struct ac_harness *harness, const char *text, struct ac_err *err)
 {
-	return ac_bool_parse(text, &harness->nested_sandbox, err);
+	bool allow = strcmp(text, "allow") == 0;
+
+	if (!allow && strcmp(text, "deny") != 0)
+		return ac_fail(err, EINVAL, "'%s' is neither allow nor deny", text);
+	harness->nested_sandbox = allow;
+	return 0;
 }
 
 static const struct key {

@@ -30,7 +30,7 @@ static int read_text(const char *text)
 START_TEST(test_values)
 {
 	ck_assert_msg(read_text("[harness]\ncommands = a b\ncommands = c\nendpoints = x.y:1\n"
-				"tolerated = T.example\nmemory_floor = 1G\nnested_sandbox = yes\n"
+				"tolerated = T.example\nmemory_floor = 1G\nnested_sandbox = allow\n"
 				"env_allowlist = KEY\n"
 				"[view]\nfiles = /etc/a/b.json=b.json /etc/c%20d=c\n"
 				"[home]\nseeds = .a.json=a.json\ncredential = .a/key\n"
@@ -68,7 +68,7 @@ static const struct refused {
 	{ "[harness]\ncommands = a a\n", "stands there twice" },
 	{ "[harness]\nmemory_floor = 1\nmemory_floor = 1\n",
 		"f:3: 'memory_floor' stands there twice" },
-	{ "[harness]\nnested_sandbox = maybe\n", "neither yes nor no" },
+	{ "[harness]\nnested_sandbox = maybe\n", "neither allow nor deny" },
 	{ "[harness]\ntolerated = *.x\n", "wildcards" },
 	{ "[environment]\nLD_PRELOAD = x\n", "LD_PRELOAD is set by agentcell" },
 	{ "[environment]\nPATH = /x\n", "PATH is set by agentcell" },

@@ -697,7 +697,23 @@ START_TEST(walls)
 	EXPECT(PRIVILEGE, ESCAPE);
 	session.policy.nested_sandbox = true;
 	finish();
+	EXPECT(NORMAL, SILENT);
+	start(SYS_mount, -ENOENT); /* it looks what there is */
+	finish();
+	EXPECT(NORMAL, SILENT);
+	start(SYS_unshare, 0);
+	event.a[0] = CLONE_NEWUSER;
+	finish();
+	EXPECT(NORMAL, SILENT);
+	event.seen = AC_SEEN_SECCOMP;
+	event.seccomp_code = 0x50000;
+	finish();
 	EXPECT(TOLERATED, DENIED);
+	session.policy.nested_sandbox = false;
+	start(SYS_unshare, 0);
+	event.a[0] = CLONE_NEWUSER;
+	finish();
+	EXPECT(PRIVILEGE, ESCAPE);
 	start(SYS_io_uring_setup, -ENOSYS);
 	finish();
 	EXPECT(NORMAL, SILENT);
