@@ -75,6 +75,15 @@ static void add_paths(json_object *object, const char *meta)
 	json_object_put(parsed);
 }
 
+static void add_environment(json_object *object, const char *meta)
+{
+	json_object *parsed = json_tokener_parse(meta), *environment = NULL;
+
+	if (parsed && json_object_object_get_ex(parsed, "environment", &environment))
+		ac_out_add_value(object, "environment", json_object_get(environment));
+	json_object_put(parsed);
+}
+
 static int add_backup(void *context, const struct ac_backup_info *info)
 {
 	json_object *backups = context, *object = ac_out_object();
@@ -100,6 +109,7 @@ static int add_backup(void *context, const struct ac_backup_info *info)
 	add_size(object, "own", info->own_bytes);
 	add_size(object, "shared", info->shared_bytes);
 	add_paths(object, info->meta);
+	add_environment(object, info->meta);
 	return json_object_array_add(backups, object) < 0 ? -ENOMEM : 0;
 }
 

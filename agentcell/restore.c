@@ -53,6 +53,7 @@ static void show_json(const struct ac_store *store, const struct ac_restore_outc
 		ac_out_add_number(object, "removed", (int64_t)outcome->removed);
 		ac_out_add_number(object, "repaired", (int64_t)outcome->repaired);
 		ac_out_add_number(object, "linked", (int64_t)outcome->linked);
+		ac_out_add_bool(object, "synced", outcome->is_synced);
 		ac_out_add_number(object, "not_restored", (int64_t)outcome->not_restored);
 	}
 	ac_out_add_value(object, "changes", json_object_get(changes));
@@ -68,6 +69,8 @@ static void show(const struct ac_store *store, const struct ac_restore_outcome *
 	if (outcome->not_restored)
 		printf("%llu things only root could restore (owner, device, attribute): %s\n",
 			(unsigned long long)outcome->not_restored, outcome->not_restored_names);
+	if (!outcome->is_synced)
+		printf("the kernel is still writing it to disk; sync waits until it is there\n");
 	printf("to undo this: agentcell restore %s\n", outcome->undo_id);
 }
 

@@ -13,6 +13,7 @@
 #include "backup_make.h"
 #include "backup_prune.h"
 #include "lifecycle.h"
+#include "preflight.h"
 #include "util.h"
 
 /* What the session will see of a declared directory: the file system without what is mounted below
@@ -34,7 +35,15 @@ static int make_work(int store_fd, const struct ac_backup_request *request, void
 
 	for (unsigned i = 0; i < request->paths->count; i++)
 		clones[i] = has_clone[i] ? next++ : -1;
-	return ac_make(store_fd, request, clones, AC_MAKE_LIVE, totals, NULL, err);
+	struct ac_backup_request own = *request;
+	ac_autofree char *environment = request->environment
+						? ac_preflight_complete_dup(request->environment,
+							  request->paths, clones)
+						: NULL;
+
+	if (environment)
+		own.environment = environment;
+	return ac_make(store_fd, &own, clones, AC_MAKE_LIVE, totals, NULL, err);
 }
 
 int ac_backup_make(const struct ac_backup_request *request, struct ac_backup_totals *totals,

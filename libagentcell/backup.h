@@ -137,6 +137,7 @@ struct ac_restore_request {
 struct ac_restore_outcome {
 	char undo_id[AC_BACKUP_ID_SIZE]; /* the backup of what was there before; "" when dry */
 	uint64_t written, removed, repaired, linked;
+	bool is_synced; /* on disk; a whole tree is left to the kernel's write-back */
 	uint64_t not_restored; /* owners, devices, attributes that only root can give */
 	char not_restored_names[512]; /* the first few, escaped */
 };

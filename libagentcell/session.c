@@ -15,6 +15,7 @@
 
 #include "account.h"
 #include "cgroup.h"
+#include "preflight.h"
 #include "util.h"
 
 #define KILL_TIMEOUT_MS 5000
@@ -93,7 +94,10 @@ static enum ac_life_event make_backup(struct ac_session *session)
 {
 	struct ac_backup_request request = backup_request(session);
 	struct ac_backup_totals totals;
+	ac_autofree char *environment = ac_preflight_dup(
+		session->policy, AC_CONFIG_FILE, session->variables);
 
+	request.environment = environment;
 	return event_of(ac_backup_make(&request, &totals, &session->err));
 }
 

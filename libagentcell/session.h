@@ -21,6 +21,7 @@ struct ac_session {
 	struct ac_session_policy *policy; /* owned, heap */
 	struct ac_journal journal;
 	struct ac_life life;
+	const char *variables; /* names of those that enter the cell; borrowed, may be NULL */
 	int listener_fd; /* sudo's connection, -1 elsewhere */
 	int launcher_fd; /* the listener's end of the launcher's socket pair while unsent, or -1 */
 	int cgroup_fd; /* from the account step on, -1 before */

@@ -48,6 +48,7 @@ static int take_over(struct ac_provision *provision, pam_handle_t *pam, struct a
 		return ac_fail(err, EINVAL,
 			"no session was planned: this PAM service is only for sudo's agentcell "
 			"plugin");
+	session->variables = pam_getenv(pam, "AGENTCELL_VARIABLES");
 	int result = read_fd(pam, "AGENTCELL_JOURNAL_FD", &session->journal.fd, err);
 
 	if (!result)

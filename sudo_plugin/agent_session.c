@@ -111,6 +111,33 @@ static int tell_private(struct ac_agent *agent)
 	return result;
 }
 
+static char *add_names(char *list, char *const *environment)
+{
+	for (; list && environment && *environment; environment++) {
+		char *longer = NULL;
+		int length = (int)strcspn(*environment, "=");
+
+		if (asprintf(&longer, "%s%.*s ", list, length, *environment) < 0)
+			longer = NULL;
+		free(list);
+		list = longer;
+	}
+	return list;
+}
+
+/* The names of all variables that the session will have: they are kept with its backup. */
+static int tell_names(struct ac_agent *agent)
+{
+	char *list = strdup("AGENTCELL_VARIABLES=");
+
+	list = add_names(list, agent->answer.environment);
+	list = add_names(list, agent->private_environment);
+	int result = list ? pam_putenv(agent->pam, list) : PAM_BUF_ERR;
+
+	free(list);
+	return result;
+}
+
 static int check_service(struct ac_err *err)
 {
 	static const char path[] = "/etc/pam.d/" AC_PAM_SERVICE;
@@ -137,7 +164,8 @@ static int open_pam(struct ac_agent *agent, struct ac_err *err)
 	pam_set_item(agent->pam, PAM_RUSER, policy->plan.user);
 	if (agent->request->tty)
 		pam_set_item(agent->pam, PAM_TTY, agent->request->tty);
-	if (tell_module(agent) != PAM_SUCCESS || tell_private(agent) != PAM_SUCCESS)
+	if (tell_module(agent) != PAM_SUCCESS || tell_private(agent) != PAM_SUCCESS ||
+		tell_names(agent) != PAM_SUCCESS)
 		return ac_fail_errno(err, ENOMEM, "cannot hand the session to PAM");
 	result = pam_open_session(agent->pam, 0);
 	if (result != PAM_SUCCESS) {

@@ -64,20 +64,14 @@ check 'a symlink is no path' fails_with "$work/link" make "$work/link"
 
 # --- Changes under its hands.
 as_user sh -c "head -c 8000000 /dev/urandom >'$project/busy'"
-setpriv --reuid $uid --regid $gid --clear-groups /usr/bin/python3 -c '
-import os, sys
-fd = os.open(sys.argv[1], os.O_WRONLY)
-while True:
-    os.pwrite(fd, b"x", 5000000)' "$project/busy" &
-writer=$!
-sleep 0.2
+make_while_it_changes() {
+	LD_PRELOAD="$B/backup/fault.so" FAULT_CHANGE="$project/busy" "$B/backup/driver" make "$store" "$id" "$uid" "$gid" "$@"
+}
 next_id
-check 'a file that changes each time it is read is torn' fails_with 'changed each time.*busy' make "$project"
+check 'a file that changes each time it is read is torn' fails_with 'changed each time.*busy' make_while_it_changes "$project"
 next_id
-check 'or allowed' make -t "$project"
+check 'or allowed' make_while_it_changes -t "$project"
 finish_backup "$id" 1 99 0 0
-kill $writer
-wait $writer 2>/dev/null
 next_id
 check 'and read again by the next one' make "$project"
 equal 'which has it right' "$(reader "$id" | sed -n 's/.* 8000000 \([0-9a-f]*\) .*/\1/p')" \
@@ -167,6 +161,16 @@ finish_backup "$one" 1 99 0 0
 finish_backup "$two" 1 99 0 0
 check 'json lists sizes' sh -c "setpriv --reuid $uid --regid $gid --clear-groups '$B/bin/agentcell' backups --json --store '$store' |
 	/usr/bin/python3 -c 'import json, sys; b = json.load(sys.stdin); assert len(b) > 5 and all(x[\"own_bytes\"] > 0 for x in b)'"
+
+# --- "Restored" means on disk.
+as_user sh -c "echo spoiled >'$project/f1'"
+as_user env LD_PRELOAD="$B/backup/fault.so" FAULT_SYNC=1 "$B/bin/agentcell" restore --store "$store" "$one" \
+	>"$base/out" 2>&1
+equal 'a restore that the disk does not take fails' $? 1
+check 'and says so' grep -q 'may not be on disk: Input/output error' "$base/out"
+as_user sh -c "echo spoiled >'$project/f1'"
+check 'one that it takes' sh -c "setpriv --reuid $uid --regid $gid --clear-groups '$B/bin/agentcell' restore --json \
+	--store '$store' $one | /usr/bin/python3 -c 'import json, sys; assert json.load(sys.stdin)[\"synced\"]'"
 
 # --- Single files and directories.
 as_user sh -c "cd '$project' && mkdir -p d/e && echo 1 >d/e/x && echo 2 >d/y"

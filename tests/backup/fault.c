@@ -6,6 +6,9 @@
  *   FAULT_KILL_AT=n        SIGKILL at call n, before it
  *   FAULT_NOSPACE_EVERY=n  every nth call that needs space fails with ENOSPC
  *   FAULT_NOSPACE_AT=n     call n and all after it that need space
+ *   FAULT_NOSPACE_ONLY=n   call n alone: somebody has made room meanwhile
+ *   FAULT_CHANGE=path      that file is written to after each read of any
+ *   FAULT_SYNC=1           syncfs fails with EIO
  *   FAULT_REPORT=path      the number of calls, written when the process ends
  */
 #include <dlfcn.h>
@@ -18,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 static _Atomic long calls, space_calls;
@@ -33,7 +37,7 @@ static long wish(const char *name)
 static int fault(int needs_space)
 {
 	long at = wish("FAULT_KILL_AT"), every = wish("FAULT_NOSPACE_EVERY");
-	long from = wish("FAULT_NOSPACE_AT");
+	long from = wish("FAULT_NOSPACE_AT"), only = wish("FAULT_NOSPACE_ONLY");
 
 	if (!geteuid())
 		return 0;
@@ -43,7 +47,7 @@ static int fault(int needs_space)
 		return 0;
 	long number = ++space_calls;
 
-	return (every && number % every == 0) || (from && number >= from);
+	return (every && number % every == 0) || (from && number >= from) || number == only;
 }
 
 static void report(void)
@@ -111,6 +115,46 @@ WRAP(int, chmod, 0, (const char *p, mode_t m), (p, m))
 WRAP(int, futimens, 0, (int fd, const struct timespec t[2]), (fd, t))
 WRAP(int, setxattr, 1, (const char *p, const char *n, const void *v, size_t s, int f),
 	(p, n, v, s, f))
+
+/* Later than a tick of the clock that older kernels take ctimes from. */
+static void change_file(void)
+{
+	const char *path = getenv("FAULT_CHANGE");
+	const struct timespec pause = { .tv_nsec = 12 * 1000 * 1000 };
+	int fd = path && geteuid() ? open(path, O_WRONLY | O_CLOEXEC) : -1;
+
+	if (fd < 0)
+		return;
+	nanosleep(&pause, NULL);
+	if (REAL(pwrite)(fd, "x", 1, 5000) != 1)
+		abort();
+	close(fd);
+}
+
+ssize_t pread(int fd, void *bytes, size_t length, off_t offset)
+{
+	ssize_t got = REAL(pread)(fd, bytes, length, offset);
+
+	change_file();
+	return got;
+}
+
+ssize_t pread64(int fd, void *bytes, size_t length, off64_t offset)
+{
+	ssize_t got = REAL(pread64)(fd, bytes, length, offset);
+
+	change_file();
+	return got;
+}
+
+int syncfs(int fd)
+{
+	if (wish("FAULT_SYNC")) {
+		errno = EIO;
+		return -1;
+	}
+	return REAL(syncfs)(fd);
+}
 
 int openat(int directory, const char *path, int flags, ...)
 {

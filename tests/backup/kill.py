@@ -80,7 +80,10 @@ def spread(total, number):
 def faults(total, number):
     if what == 'kill':
         return [dict(FAULT_KILL_AT=n) for n in spread(total, number)]
-    return [dict(FAULT_NOSPACE_AT=n) for n in spread(total, number)]
+    # A disk that stays full from some call on; one that is full at every 50th, in one run and one a run.
+    step = 50 if total >= 400 else max(1, total // 8)
+    return [dict(FAULT_NOSPACE_AT=n) for n in spread(total, number)] + [dict(FAULT_NOSPACE_EVERY=step)] + \
+        [dict(FAULT_NOSPACE_ONLY=n) for n in range(step, total + 1, step)]
 
 os.makedirs(work, exist_ok=True)
 os.chown(work, uid, gid)
@@ -102,6 +105,7 @@ present = see(project)
 # --- Making.
 problems, visible, interrupted = [], {first: plain(pristine)}, 0
 total = calls(lambda **f: make(new_id(), **f))[0 if what == 'kill' else 1]
+print('# %d calls to fail at' % total)
 done = manifests()[-1]
 visible[done] = plain(present)
 finish(done)
@@ -159,6 +163,7 @@ def again():
     subprocess.run(['cp', '-a', away, project])
 report('the damage is real', [] if plain(damaged) != plain(pristine) else ['it is not'])
 total = calls(lambda **f: cell('restore', first, **f))[0 if what == 'kill' else 1]
+print('# %d calls to fail at' % total)
 report('restore', [] if plain(see(project)) == plain(pristine) else ['wrong'])
 problems, interrupted = [], 0
 for fault in faults(total, points):

@@ -46,5 +46,24 @@ sh /run/list >/run/before
 check 'what denied its owner is restored after its loss' as dev agentcell restore
 sh /run/list >/run/after
 check 'as it was' diff -u /run/before /run/after
+
+# With it goes what was so when it was made.
+cat >/run/snapshot.py <<-'END'
+	import hashlib, json, os, sys
+	snapshot = next(b for b in json.load(sys.stdin) if b["end"] == "clean")["environment"]
+	words = json.dumps(snapshot)
+	assert {"HOME", "PATH", "AGENTCELL_SESSION"} <= set(snapshot["variables"]), words
+	assert "TERM=" not in words and "/usr/bin:/bin" not in words, words # names, never values
+	assert snapshot["git"] == [{"path": "/home/dev/project", "branch": sys.argv[1]}], words
+	assert snapshot["kernel"]["release"] == os.uname().release, words
+	config = snapshot["config"]
+	assert config["sha256"] == hashlib.sha256(open(config["path"], "rb").read()).hexdigest(), words
+	assert snapshot["harness"]["path"] == "/usr/bin/sleep" and snapshot["harness"]["size"] > 1000, words
+	assert snapshot["policy"]["risk"] == "medium", words
+END
+as dev agentcell backups --json >/run/backups.json
+branch=$(sed 's/ref: //' /home/dev/project/.git/HEAD)
+check 'the snapshot of variables, harness, git, kernel and config is with it' \
+	sh -c "/usr/bin/python3 /run/snapshot.py '$branch' </run/backups.json"
 nothing_left 'idle'
 finish
