@@ -190,14 +190,15 @@ fuzz: $(fuzz_bin)
 			-artifact_prefix=$(B)/fuzz/ $(B)/fuzz/corpus/$$f tests/fuzz/corpus/$$f; \
 	done
 
-# --- Packages (Debian 12).  deps: to build, install, run and test; deps-full: what CI needs besides.
+# --- Packages (Debian 12).  deps: to build, install, run and test; deps-harness: for the tests with real
+# harnesses; deps-full: all that CI needs.
 packages := gcc make pkg-config libc6-dev libpam0g-dev libaudit-dev libauparse-dev libinih-dev libjson-c-dev \
 	libnftables-dev libmnl-dev libnftnl-dev libseccomp-dev libcap-dev libzstd-dev libssl-dev libacl1-dev check libsubunit-dev \
 	sudo auditd nftables acl attr python3 iproute2 git passwd util-linux procps
 packages_full := spin frama-c-base why3 z3 cvc4 clang clang-tidy clang-format cppcheck shellcheck mandoc \
 	libclang-rt-14-dev libnss-systemd xfsprogs btrfs-progs tmux vim less bubblewrap firejail bindfs restic borgbackup \
-	rsync tinyproxy nodejs strace gdb
-packages_harness := $(if $(shell command -v npm),,nodejs npm) ripgrep tmux strace curl file python3-pytest
+	rsync tinyproxy strace gdb
+packages_harness := $(if $(shell command -v npm),,nodejs npm) ripgrep tmux strace curl file bubblewrap socat python3-pytest
 # Installs what is missing: nothing, without network or root, when all is there.
 missing = $$(for p in $(1); do dpkg-query -W -f='$${db:Status-Abbrev}' $$p 2>/dev/null | grep -q ^ii || echo $$p; done)
 apt-install = @set -- $(call missing,$(1)); [ $$\# = 0 ] || { export DEBIAN_FRONTEND=noninteractive; \
@@ -207,7 +208,7 @@ deps:
 deps-harness:
 	$(call apt-install,$(packages) $(packages_harness))
 deps-full:
-	$(call apt-install,$(packages) $(packages_full))
+	$(call apt-install,$(packages) $(packages_full) $(packages_harness))
 
 # --- Tests: tests/run says what each suite is, and counts.
 run_tests := B='$(abspath $(B))' AGENTCELL_BUILD='$(abspath $(B))' CC='$(CC)' tests/run
@@ -218,12 +219,13 @@ demo check check-fast: deps
 check-fast-now: $(check_bin)
 	$(run_tests) unit exhaust explore
 check-now: all $(check_bin) $(cell_bin) $(audit_bin) $(backup_bin)
-	$(run_tests) unit exhaust explore spec prove cell audit backup system attack
+	$(run_tests) unit exhaust explore spec prove cell audit backup system attack harness
 # Real harnesses from npm, in a cache outside the tree; they need the network once.
 check-harness: deps-harness
 	$(MAKE) check-harness-now
 check-harness-now: all
 	$(run_tests) harness
+# A working day, without a network where the cache is filled: SOAK_SECONDS, an hour if not told.
 soak: all
 	AGENTCELL_BUILD='$(abspath $(B))' tests/harness/soak $(SOAK_SECONDS)
 demo-now: all

@@ -166,7 +166,7 @@ write_turns() {
 }
 
 cell_setup || {
-	echo 'harnesses: SKIP needs tests/harness/install.sh to have run'
+	echo 'harnesses: SKIP needs tests/harness/00-packages.sh to have run'
 	exit 0
 }
 make_tree /home/dev/bench

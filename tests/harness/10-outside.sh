@@ -39,7 +39,7 @@ first_request() { # log
 }
 
 harness_install || {
-	skip 'harnesses outside' 'needs tests/harness/install.sh to have run'
+	skip 'harnesses outside' 'needs tests/harness/00-packages.sh to have run'
 	finish
 }
 sandbox_user alice

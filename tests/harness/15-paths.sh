@@ -43,12 +43,9 @@ trace_screen() { # harness
 	mock_start "$tree/tests/harness/steps/work.json" "$project" "/tmp/$1.log"
 	quiet_prefix="strace -f -y -qq -s 4096 -o /tmp/$1.trace -e trace=file,connect,sendto,sendmsg"
 	quiet_screen "$1" "$home" "$project"
-	tui_wait "$(prompt_of "$1")" 120
-	sleep 2
-	tui_keys do-it
-	sleep 1
-	tui_keys Enter
-	if tui_wait ALL-DONE 120; then
+	tui_wait "$(prompt_of "$1")" 240
+	tui_ask do-it
+	if tui_wait ALL-DONE 240; then
 		tap_pass "$1, full screen: the work is done"
 	else
 		tap_fail "$1, full screen: the work is done" "$(tui_screen)"
@@ -69,7 +66,7 @@ compare() { # harness home project
 }
 
 harness_version_of() {
-	sed -n "s/^$1 \\([^ ]*\\) .*/\\1/p" "$harness_cache/current"
+	sed -n "s/^$1 //p" "$harness_cache/installed"
 }
 
 # The comparison itself must be able to fail.
@@ -93,7 +90,7 @@ control() {
 
 control
 harness_install || {
-	skip 'paths of each release' 'needs tests/harness/install.sh to have run'
+	skip 'paths of each release' 'needs tests/harness/00-packages.sh to have run'
 	finish
 }
 command -v strace >/dev/null || {

@@ -40,7 +40,7 @@ work() { # harness
 }
 
 cell_setup || {
-	skip 'harnesses inside' 'needs tests/harness/install.sh to have run'
+	skip 'harnesses inside' 'needs tests/harness/00-packages.sh to have run'
 	finish
 }
 [ $# != 0 ] || set -- claude codex opencode

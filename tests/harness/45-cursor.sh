@@ -12,7 +12,7 @@
 . "$tree/tests/harness/cell.sh"
 
 cell_setup || {
-	skip 'Cursor' 'needs tests/harness/install.sh to have run'
+	skip 'Cursor' 'needs tests/harness/00-packages.sh to have run'
 	finish
 }
 cp "$tree/tests/harness/cursor_agent.mjs" /usr/local/bin/cursor-agent

@@ -86,13 +86,15 @@ equal 'another form does not' "$(cat "$login")" '{"token":"renewed","expires":2}
 check 'it says so' grep -q 'not brought back' /run/err
 keeper 'rm ~/.tool/login.json; ln -s /etc/passwd ~/.tool/login.json' 2>/dev/null
 equal 'a link does not' "$(cat "$login")" '{"token":"renewed","expires":2}'
-keeper 'echo "{\"token\":\"stolen\",\"expires\":3}" >~/.tool/login.json; cat /home/dev/.ssh/id_ed25519; sleep 5' 2>/dev/null
+keeper 'echo "{\"token\":\"stolen\",\"expires\":3}" >~/.tool/login.json; cat /home/dev/.ssh/id_ed25519; sleep 20' 2>/dev/null
 equal 'not after an escape' "$(cat "$login")" '{"token":"renewed","expires":2}'
 (
-	sleep 1
+	wait_for 60 test -e /home/dev/project/started
 	printf '{"token":"hers","expires":4}' >"$login"
+	touch /home/dev/project/renewed
 ) &
-keeper 'sleep 2; echo "{\"token\":\"late\",\"expires\":5}" >~/.tool/login.json' 2>/run/err
+keeper 'touch started; until [ -e renewed ]; do sleep 0.1; done
+	echo "{\"token\":\"late\",\"expires\":5}" >~/.tool/login.json' 2>/run/err
 equal "her own renewal in between wins" "$(cat "$login")" '{"token":"hers","expires":4}'
 check 'it says so' grep -q 'changed during the session' /run/err
 mv "$login" /home/dev/.tool/real.json && ln -s real.json "$login"
@@ -104,7 +106,7 @@ equal 'without a login nothing is copied' "$(keeper 'ls -A ~' 2>/dev/null)" ''
 
 # --- nowhere else
 cell_setup || {
-	skip 'keys of real harnesses' 'needs tests/harness/install.sh to have run'
+	skip 'keys of real harnesses' 'needs tests/harness/00-packages.sh to have run'
 	finish
 }
 cat >>/etc/sudoers.d/agents <<-'END'

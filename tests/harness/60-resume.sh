@@ -63,7 +63,7 @@ resume() { # harness profile paths
 }
 
 cell_setup || {
-	skip 'resume' 'needs tests/harness/install.sh to have run'
+	skip 'resume' 'needs tests/harness/00-packages.sh to have run'
 	finish
 }
 cat >/run/steps.json <<-'END'
@@ -78,7 +78,7 @@ resume opencode opencode '.local/share/opencode'
 keep claude_code '.claude/projects'
 rm -rf /var/lib/agentcell/kept/dev
 cat >/run/steps.json <<-'END'
-	[ { "name": "one", "tool": "shell", "command": "cat /home/dev/.ssh/id_ed25519" } ]
+	[ { "name": "one", "tool": "shell", "command": "cat /home/dev/.ssh/id_ed25519; sleep 20" } ]
 END
 project=/home/dev/claude-project
 mock_start /run/steps.json "$project" /run/claude.log

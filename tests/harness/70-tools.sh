@@ -12,7 +12,7 @@
 . "$tree/tests/harness/cell.sh"
 
 cell_setup || {
-	skip 'MCP servers and own installations' 'needs tests/harness/install.sh to have run'
+	skip 'MCP servers and own installations' 'needs tests/harness/00-packages.sh to have run'
 	finish
 }
 

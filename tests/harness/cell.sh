@@ -63,13 +63,17 @@ cell_run_as() { # harness directory [AGENTCELL_X=...] command...
 		for cell_variable in $(cell_environment "$cell_harness"); do
 			export "${cell_variable?}"
 		done
-		cd "$cell_directory" && exec timeout 300 setpriv --reuid dev --regid dev --init-groups \
+		cd "$cell_directory" && exec timeout "${CELL_TIMEOUT:-300}" setpriv --reuid dev --regid dev --init-groups \
 			sudo -n -u agentcell-worker "$@" 8>&-
 	) >"/run/$cell_harness.out" 2>"/run/$cell_harness.err" </dev/null
 }
 
-# Records of the last session in the log, one JSON object a line.
+# Records of the last session in the log, one JSON object a line; without a log, something that is none.
 cell_records() { # [event]
+	[ -s "$json_log" ] || {
+		echo 'no log'
+		return
+	}
 	/usr/bin/python3 - "$json_log" "${1-}" <<-'END'
 		import json, sys
 		records = [json.loads(line) for line in open(sys.argv[1], encoding="utf-8")]

@@ -8,23 +8,17 @@ harness_root=/usr/lib/agentcell-harness
 mock_port=8787
 mock_pid=
 
-# The cache lies outside the tree; the sandbox sees it.  The caller installs before (install.sh),
-# since there is no network in here.
-harness_list() {
-	while read -r harness_name harness_version harness_directory; do
-		echo "$harness_name $harness_version $harness_directory"
-	done <"$harness_cache/current"
-}
-
-harness_cache=${AGENTCELL_TEST_CACHE:-${XDG_CACHE_HOME:-/var/cache}/agentcell-test}/harness
+# The cache lies outside the tree; the sandbox sees it.  00-packages.sh filled it, there is no network
+# in here.
+harness_cache=${AGENTCELL_TEST_CACHE:-/var/cache/agentcell-test}/harness
 
 # Each package at a root-owned place, as an admin would install it, and its program in the PATH.
 harness_install() {
-	[ -e "$harness_cache/current" ] || return 77
-	while read -r harness_name harness_version harness_directory; do
+	[ -e "$harness_cache/installed" ] || return 77
+	while read -r harness_name harness_version; do
 		mkdir -p "$harness_root/$harness_name"
-		mount --bind "$harness_directory" "$harness_root/$harness_name" || return 1
-	done <"$harness_cache/current"
+		mount --bind "$harness_cache/$harness_name-$harness_version" "$harness_root/$harness_name" || return 1
+	done <"$harness_cache/installed"
 	harness_modules=node_modules
 	ln -sf "$harness_root/claude/$harness_modules/@anthropic-ai/claude-code/bin/claude.exe" /usr/local/bin/claude
 	ln -sf "$(echo "$harness_root"/codex/$harness_modules/@openai/codex-linux-*/vendor/*/bin/codex)" /usr/local/bin/codex
@@ -57,7 +51,7 @@ mock_start() { # steps project log
 	: >"$3"
 	node "$harness_here/mock.js" --port "$mock_port" --script "$1" --cwd "$2" --log "$3" &
 	mock_pid=$!
-	for mock_try in $(seq 100); do
+	for mock_try in $(seq 300); do
 		grep -q '"listening"' "$3" && return 0
 		kill -0 "$mock_pid" 2>/dev/null || return 1
 		sleep 0.1

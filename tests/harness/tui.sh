@@ -43,6 +43,32 @@ tui_wait() { # regex seconds
 	return 1
 }
 
+# Types a request and sends it once the program shows it.
+tui_ask() { # words
+	tui_keys "$1"
+	tui_wait "$1" 60
+	tui_keys Enter
+}
+
+# Sends keys, again and again, until the program is gone: a window for a second key may be short.
+tui_leave() { # keys...
+	for tui_round in 1 2 3 4 5 6; do
+		for tui_key in "$@"; do
+			tui_keys "$tui_key"
+			sleep 0.3
+		done
+		[ "$(tui_ended 10)" = running ] || return
+	done
+}
+
+# The screen of a window that was made smaller: complete, and no line longer than it is wide.
+tui_fits() { # text columns
+	tui_screen >/tmp/tui.screen
+	grep -q "$1" /tmp/tui.screen && /usr/bin/python3 -c '
+import sys
+sys.exit(any(len(line.rstrip()) > int(sys.argv[1]) for line in open("/tmp/tui.screen", encoding="utf-8")))' "$2"
+}
+
 # The status of the command once it has ended by itself, or "running".
 tui_ended() { # seconds
 	tui_tries=$(($1 * 5))

@@ -38,6 +38,10 @@ sandbox_audit_begin() {
 	exec 8>/tmp/agentcell-audit.lock && flock 8 || exit 1
 	sandbox_audit_enabled=$(auditctl -s | sed -n 's/^enabled //p')
 	auditctl -l >"$sandbox_work/rules"
+	for sandbox_try in $(seq 50); do # what a test before had to kill may take a moment
+		pgrep -r R,S,D -x agentcelld >/dev/null || break
+		sleep 0.2
+	done
 	if pgrep -r R,S,D -x agentcelld >/dev/null; then
 		echo "ok 1 - ${0##*/} # SKIP agentcell is in use on this machine"
 		exit 0
@@ -86,9 +90,9 @@ sandbox_kill() {
 	trap - EXIT
 	if [ -n "$sandbox_cgroup" ]; then
 		echo 1 >"$sandbox_cgroup/cgroup.kill"
-		for sandbox_try in 1 2 3 4 5 6 7 8 9 10; do
+		for sandbox_try in $(seq 50); do
 			rmdir "$sandbox_cgroup" 2>/dev/null && break
-			[ "$sandbox_try" = 10 ] && sandbox_say "cannot remove $sandbox_cgroup"
+			[ "$sandbox_try" = 50 ] && sandbox_say "cannot remove $sandbox_cgroup"
 			sleep 0.2
 		done
 	fi

@@ -124,7 +124,7 @@ no_remains() {
 }
 
 nothing_left() { # name: may take a moment
-	wait_for 5 no_remains
+	wait_for 30 no_remains
 	check "$1: nothing is left" no_remains
 }
 
