@@ -7,7 +7,7 @@
 rounds=${1:-${ROUNDS:-11}}
 export ROUNDS="$rounds"
 harness_tests=$(dirname "$0")/../harness
-if [ -z "${SANDBOX_WORK-}" ] && ! "$harness_tests/install.sh" >/dev/null 2>&1; then
+if [ -z "${SANDBOX_WORK-}" ] && ! "$harness_tests/install.sh" check >/dev/null 2>&1; then
 	echo 'harnesses: SKIP needs them from npm'
 fi
 . "$(dirname "$0")/../lib/session.sh"
