@@ -6,7 +6,8 @@
 //
 // The script is a list of steps {name, tool, ...}; a step becomes a call of the harness's own tool.
 // How many tool results a request carries says which step is next, so the server keeps no state and
-// a harness may retry.  Every request is logged, and with it the result of the step before: what the
+// a harness may retry.  A tool that the harness does not have yet (MCP servers start beside the first
+// request) is asked for again, a while.  Every request is logged, and with it the result of the step before: what the
 // tool really did.  When the steps are used up the answer is the text ALL-DONE.
 'use strict'
 
@@ -39,9 +40,22 @@ function record(entry) {
 	fs.writeSync(log, JSON.stringify({ ms: Date.now(), ...entry }) + '\n')
 }
 
+const NO_TOOL = /unsupported call|No such tool available|unavailable tool/i
+const NO_TOOL_TRIES = 120
+
+// The results that count: not those that say there is no such tool, unless there never is one.
+function counted(results) {
+	const real = results.filter((text) => !NO_TOOL.test(text))
+	if (results.length - real.length > NO_TOOL_TRIES) return results
+	if (results.length && NO_TOOL.test(results[results.length - 1]))
+		Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+	return real
+}
+
 // What to answer when `results` (text of each tool result, in order) have come back.
-function answer(api, results, is_side_call) {
+function answer(api, all, is_side_call) {
 	if (is_side_call) return { text: 'Scripted title' }
+	const results = counted(all)
 	const done = results.length
 	const entry = { api, done }
 	if (done > 0) {
@@ -50,7 +64,7 @@ function answer(api, results, is_side_call) {
 	}
 	record(entry)
 	if (done >= steps.length) return { text: 'ALL-DONE' }
-	return { step: steps[done], number: done, cwd: options.cwd }
+	return { step: steps[done], number: all.length, cwd: options.cwd }
 }
 
 function readBody(request, then) {

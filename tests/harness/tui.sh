@@ -54,7 +54,7 @@ tui_ask() { # words
 tui_leave() { # keys...
 	for tui_round in 1 2 3 4 5 6; do
 		for tui_key in "$@"; do
-			tui_keys "$tui_key"
+			tui_keys "$tui_key" 2>/dev/null
 			sleep 0.3
 		done
 		[ "$(tui_ended 10)" = running ] || return
