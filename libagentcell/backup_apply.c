@@ -3,11 +3,11 @@
  * Acting on what differs, in an order in which every step has what it needs:
  *
  *   1 what was not there goes, children before parents      one thread
- *   2 directories that are missing come, parents first      one thread
+ *   2 directories that are missing come, parents first, beside their places    one thread
  *   3 files and the rest, in the order of the packs         several threads
  *   4 hard links                                            one thread
  *   5 metadata of what else is right                        several threads
- *   6 directories' own metadata, children before parents    one thread
+ *   6 directories' own metadata, children before parents; those of 2 get their names
  *
  * 5 comes after 3 and 4, because names that are one file now may be several ones again by then:
  * setting the times of one would make the other look as if somebody had changed it.
@@ -85,8 +85,9 @@ static int remove_all(struct ac_restore *restore)
 	return result;
 }
 
-static int make_directories(struct ac_restore *restore)
+static int make_directories(struct ac_restorer *restorer)
 {
+	struct ac_restore *restore = restorer->restore;
 	struct ac_err err;
 	int result = 0;
 
@@ -100,7 +101,7 @@ static int make_directories(struct ac_restore *restore)
 			restore->outcome->repaired++;
 			continue;
 		}
-		result = ac_restore_mkdir(restore, task, &err);
+		result = ac_restore_mkdir(restorer, task, &err);
 		restore->outcome->written += !result;
 		result = settle(restore, task, result, &err);
 	}
@@ -219,6 +220,15 @@ static int run_queue(struct ac_restorer *restorers)
 	return atomic_load(&restore->stop) ? -restore->err.code : 0;
 }
 
+static int publish(struct ac_restore *restore, uint32_t directory, struct ac_err *err)
+{
+	int result = ac_tree_publish(&restore->tree, directory);
+
+	return result ? ac_fail_errno(
+				err, result == -EEXIST ? EAGAIN : -result, "rename into place")
+		      : 0;
+}
+
 /* Children have larger numbers than their parents. */
 static int finish_directories(struct ac_restore *restore)
 {
@@ -231,6 +241,9 @@ static int finish_directories(struct ac_restore *restore)
 			continue;
 		int result = ac_restore_directory(restore, d, &err);
 
+		/* After a failure it keeps the name by which the next restore removes it. */
+		if (!result && !atomic_load(&restore->stop))
+			result = publish(restore, d, &err);
 		if (!result)
 			continue;
 		const struct ac_task task = { .want = ac_entry_at(&restore->target,
@@ -250,7 +263,7 @@ static int run_all(struct ac_restore *restore, struct ac_restorer *restorers)
 	int result = remove_all(restore);
 
 	if (!result)
-		result = make_directories(restore);
+		result = make_directories(&restorers[0]);
 	if (!result)
 		result = make_queue(restore, true);
 	if (!result)

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "large.h"
+
 void ac_shard_fini(struct ac_shard *shard)
 {
 	free(shard->entries);
@@ -20,7 +22,16 @@ void ac_shard_fini(struct ac_shard *shard)
 	memset(shard, 0, sizeof *shard);
 }
 
-/* The next length bytes of the entries, zeroed. */
+void ac_shard_expect(struct ac_shard *shard, size_t length, uint32_t references)
+{
+	shard->entries = ac_large_alloc(length);
+	shard->hashes = ac_large_alloc(references * sizeof shard->hashes[0]);
+	shard->places = ac_large_alloc(references * sizeof shard->places[0]);
+	shard->room = shard->entries ? length : 0;
+	shard->reference_room = shard->hashes && shard->places ? references : 0;
+}
+
+/* The next length bytes of the entries. */
 static void *extend(struct ac_shard *shard, size_t length)
 {
 	if (shard->room - shard->length < length) {
@@ -37,7 +48,6 @@ static void *extend(struct ac_shard *shard, size_t length)
 	}
 	void *start = shard->entries + shard->length;
 
-	memset(start, 0, length);
 	shard->length += length;
 	return start;
 }
@@ -49,6 +59,7 @@ struct ac_entry *ac_shard_entry(struct ac_shard *shard, const char *name, size_t
 
 	if (!entry)
 		return NULL;
+	memset(entry, 0, total);
 	entry->length = (uint32_t)total;
 	entry->name_length = (uint16_t)length;
 	memcpy(entry + 1, name, length);
@@ -63,6 +74,7 @@ int ac_shard_side(struct ac_shard *shard, size_t offset, enum ac_side_kind kind,
 
 	if (!side)
 		return -ENOMEM;
+	memset(side, 0, total);
 	struct ac_entry *entry = (void *)(shard->entries + offset);
 
 	side->kind = (uint32_t)kind;
@@ -140,8 +152,8 @@ static int join_references(struct ac_manifest *manifest, struct ac_shard *shards
 		total += shards[i].reference_count;
 	if (total >= AC_NONE)
 		return -EFBIG;
-	manifest->hashes = malloc(total * sizeof manifest->hashes[0] + 1);
-	manifest->places = malloc(total * sizeof manifest->places[0] + 1);
+	manifest->hashes = ac_large_alloc(total * sizeof manifest->hashes[0]);
+	manifest->places = ac_large_alloc(total * sizeof manifest->places[0]);
 	if (!manifest->hashes || !manifest->places)
 		return -ENOMEM;
 	for (unsigned i = 0; i < count; i++) {
@@ -249,7 +261,7 @@ static int join_entries(struct ac_manifest *manifest, struct ac_shard *shards, u
 
 	for (unsigned i = 0; i < count; i++)
 		length += shards[i].length;
-	manifest->entries = malloc(length + 1);
+	manifest->entries = ac_large_alloc(length);
 	int result = marks && bases && manifest->entries
 			     ? copy_segments(manifest, shards, count, marks, bases)
 			     : -ENOMEM;

@@ -24,7 +24,7 @@ static bool names_root(const struct ac_manifest *head, const char *path)
 	return false;
 }
 
-static void use(struct ac_manifest *manifest, struct ac_walk_root *roots, unsigned count)
+static void use(const struct ac_manifest *manifest, struct ac_walk_root *roots, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		if (roots[i].previous)
@@ -57,8 +57,8 @@ static bool is_complete(const struct ac_walk_root *roots, unsigned count)
 	return true;
 }
 
-int ac_before_find(struct ac_before *before, int store_fd, struct ac_walk_root *roots,
-	unsigned count, struct ac_err *err)
+int ac_before_find(struct ac_before *before, int store_fd, const struct ac_make_share *share,
+	struct ac_walk_root *roots, unsigned count, struct ac_err *err)
 {
 	ac_autofree struct ac_store_id *ids = NULL;
 	unsigned id_count = 0;
@@ -74,6 +74,10 @@ int ac_before_find(struct ac_before *before, int store_fd, struct ac_walk_root *
 	for (unsigned i = 0; i < id_count && !is_complete(roots, count); i++) {
 		struct ac_manifest *manifest = &before->manifests[before->count];
 
+		if (share && share->known && !strcmp(ids[i].text, share->known_id)) {
+			use(share->known, roots, count);
+			continue;
+		}
 		if (!is_wanted(store_fd, ids[i].text, roots, count) ||
 			ac_manifest_load(manifest, store_fd, ids[i].text, NULL))
 			continue;

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* SHA-256 and zstd, as far as a backup needs them. */
+/* SHA-256, as far as a backup needs it. */
 #include "backup_hash.h"
 
 #include <errno.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <stdlib.h>
-#include <zstd.h>
-
-#define SECTION_LEVEL 1
 
 int ac_hasher_init(struct ac_hasher *hasher, struct ac_err *err)
 {
@@ -62,35 +58,4 @@ void ac_hasher_hash(
 	ac_hasher_start(hasher);
 	ac_hasher_add(hasher, bytes, length);
 	ac_hasher_end(hasher, hash);
-}
-
-int ac_section_compress(const void *raw, size_t length, void **packed, size_t *stored)
-{
-	size_t room = ZSTD_compressBound(length);
-	void *block = malloc(room ? room : 1);
-
-	if (!block)
-		return -ENOMEM;
-	size_t result = ZSTD_compress(block, room, raw, length, SECTION_LEVEL);
-
-	if (ZSTD_isError(result) || result >= length) {
-		if (length)
-			memcpy(block, raw, length);
-		result = length;
-	}
-	*packed = block;
-	*stored = result;
-	return 0;
-}
-
-int ac_section_expand(const void *packed, size_t stored, void *raw, size_t length)
-{
-	if (stored == length) {
-		if (length)
-			memcpy(raw, packed, length);
-		return 0;
-	}
-	size_t result = ZSTD_decompress(raw, length, packed, stored);
-
-	return ZSTD_isError(result) || result != length ? -EBADMSG : 0;
 }

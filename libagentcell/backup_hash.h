@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * SHA-256 from libcrypto, and whole sections through libzstd.
+ * SHA-256 from libcrypto.
  *
  * One hasher per thread.  libcrypto is used without its configuration file: nothing that an
  * environment names is loaded.
@@ -33,11 +33,5 @@ static inline bool ac_hash_equals(const struct ac_hash *a, const struct ac_hash 
 {
 	return !memcmp(a, b, sizeof *a);
 }
-
-/* Compresses raw into a fresh heap block; *stored == length when it was not worth it. */
-int ac_section_compress(const void *raw, size_t length, void **packed, size_t *stored);
-
-/* Expands concatenated frames into exactly length bytes at raw. */
-int ac_section_expand(const void *packed, size_t stored, void *raw, size_t length);
 
 #endif

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "backup_prune.h"
+#include "beside.h"
 #include "safefile.h"
 #include "util.h"
 
@@ -30,6 +31,7 @@ struct make {
 	const struct ac_backup_request *request;
 	struct ac_walk_root roots[AC_PATHS_MAX];
 	unsigned root_count;
+	struct ac_make_share *share; /* may be NULL */
 	struct ac_shelf shelf;
 	struct ac_packer packer;
 	struct ac_before before;
@@ -230,15 +232,31 @@ static int walk(struct make *make, struct ac_err *err)
 	return result;
 }
 
-static int make_locked(struct make *make, enum ac_make_state state, struct ac_err *err)
+static int open_shelf(void *context, struct ac_err *err)
 {
+	struct make *make = context;
 	int result = ac_shelf_init(&make->shelf, make->store_fd, err);
 
-	if (!result)
-		result = ac_shelf_index(&make->shelf, err);
-	if (!result)
-		result = ac_before_find(
-			&make->before, make->store_fd, make->roots, make->root_count, err);
+	return result ? result : ac_shelf_index(&make->shelf, err);
+}
+
+/* The packs' tables and the last manifest, which are about as much work. */
+static int read_store(struct make *make, struct ac_err *err)
+{
+	struct ac_beside beside;
+
+	ac_beside_start(&beside, open_shelf, make);
+	int result = ac_before_find(
+		&make->before, make->store_fd, make->share, make->roots, make->root_count, err);
+	int other = ac_beside_join(&beside, err);
+
+	return result ? result : other;
+}
+
+static int make_locked(struct make *make, enum ac_make_state state, struct ac_err *err)
+{
+	int result = read_store(make, err);
+
 	if (!result)
 		result = ac_packer_init(&make->packer, &make->shelf, false, err);
 	if (!result)
@@ -248,12 +266,19 @@ static int make_locked(struct make *make, enum ac_make_state state, struct ac_er
 	if (make->packer.slots)
 		ac_packer_fini(&make->packer);
 	ac_before_fini(&make->before);
-	ac_shelf_fini(&make->shelf);
 	return result;
 }
 
+static void hand_over(struct make *make)
+{
+	make->share->manifest = make->manifest;
+	make->share->shelf = make->shelf;
+	memset(&make->manifest, 0, sizeof make->manifest);
+	memset(&make->shelf, 0, sizeof make->shelf);
+}
+
 int ac_make(int store_fd, const struct ac_backup_request *request, const int *root_fds,
-	enum ac_make_state state, struct ac_backup_totals *totals, struct ac_manifest *manifest,
+	enum ac_make_state state, struct ac_backup_totals *totals, struct ac_make_share *share,
 	struct ac_err *err)
 {
 	int64_t begin = now_ms();
@@ -268,6 +293,7 @@ int ac_make(int store_fd, const struct ac_backup_request *request, const int *ro
 	}
 	make->store_fd = store_fd;
 	make->request = request;
+	make->share = share;
 	int result = list_roots(make, root_fds, err);
 	ac_autoclose int lock = result ? -1 : lock_store(store_fd, err);
 
@@ -276,12 +302,11 @@ int ac_make(int store_fd, const struct ac_backup_request *request, const int *ro
 	if (!result) {
 		make->totals.duration_ms = (uint64_t)(now_ms() - begin);
 		*totals = make->totals;
-		if (manifest) {
-			*manifest = make->manifest;
-			memset(&make->manifest, 0, sizeof make->manifest);
-		}
+		if (share)
+			hand_over(make);
 	}
 	ac_manifest_fini(&make->manifest);
+	ac_shelf_fini(&make->shelf);
 	free(make);
 	return result;
 }

@@ -17,11 +17,20 @@ struct ac_before {
 	unsigned count;
 };
 
+/* What a restore and the backup before it read only once. */
+struct ac_make_share {
+	const char *known_id; /* a backup ... */
+	const struct ac_manifest *known; /* ... that is loaded already */
+	/* Handed over (ac_manifest_fini, ac_shelf_fini): what the new backup holds, places being in
+	 * the order of manifest.packs, and the shelf with its new pack. */
+	struct ac_manifest manifest;
+	struct ac_shelf shelf;
+};
+
 /* Makes the backup.  root_fds (NULL: none): for each path a descriptor of it to walk from, or -1.
- * And, when manifest is not NULL, hands over what it holds (ac_manifest_fini;
- * places are in the order of the store's packs as given by manifest->packs). */
+ * share may be NULL. */
 int ac_make(int store_fd, const struct ac_backup_request *request, const int *root_fds,
-	enum ac_make_state state, struct ac_backup_totals *totals, struct ac_manifest *manifest,
+	enum ac_make_state state, struct ac_backup_totals *totals, struct ac_make_share *share,
 	struct ac_err *err);
 
 /* Looks at the same trees without storing anything, compared with one backup: content that is
@@ -29,9 +38,10 @@ int ac_make(int store_fd, const struct ac_backup_request *request, const int *ro
 int ac_make_look(int store_fd, const struct ac_manifest *since, const struct ac_strings *exclude,
 	struct ac_opener *opener, struct ac_manifest *manifest, struct ac_err *err);
 
-/* For each root the newest backup that has it: fills previous and previous_entry. */
-int ac_before_find(struct ac_before *before, int store_fd, struct ac_walk_root *roots,
-	unsigned count, struct ac_err *err);
+/* For each root the newest backup that has it: fills previous and previous_entry.  share may be
+ * NULL. */
+int ac_before_find(struct ac_before *before, int store_fd, const struct ac_make_share *share,
+	struct ac_walk_root *roots, unsigned count, struct ac_err *err);
 void ac_before_fini(struct ac_before *before);
 
 /* The entry of a root by its path, or NULL. */

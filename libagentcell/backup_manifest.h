@@ -113,6 +113,8 @@ struct ac_shard { /* one thread's notes */
 };
 
 void ac_shard_fini(struct ac_shard *shard);
+/* Room in advance for so much; without it the shard grows as it must. */
+void ac_shard_expect(struct ac_shard *shard, size_t length, uint32_t references);
 /* Room for an entry with a name; the caller adds side records and ends it.  NULL: no memory.  The
  * pointer is good until the next call that adds to the shard: afterwards use the offset. */
 struct ac_entry *ac_shard_entry(struct ac_shard *shard, const char *name, size_t length);

@@ -11,147 +11,144 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
+#include "backup_section.h"
 #include "safefile.h"
 #include "util.h"
 
-struct output {
-	int fd;
-	struct ac_hasher hasher;
-	uint64_t offset;
+#define SCRATCH (128u << 10)
+
+struct output { /* the file, piece by piece */
+	struct {
+		const void *bytes;
+		size_t length;
+	} piece[AC_SECTION_COUNT + 2];
+	void *packed[AC_SECTION_COUNT]; /* owned; what some pieces are */
+	struct ac_hash hash; /* the last piece */
 };
 
-static int put(struct output *output, const void *bytes, size_t length)
+static void add(struct output *output, unsigned which, const void *bytes, size_t length)
 {
-	ac_hasher_add(&output->hasher, bytes, length);
-	output->offset += length;
-	return ac_write_all(output->fd, bytes, length);
+	output->piece[which].bytes = bytes;
+	output->piece[which].length = length;
 }
 
-static int prepare(struct ac_manifest *manifest, enum ac_section section, const void *raw,
-	uint64_t length, void **packed)
+static int prepare(struct ac_manifest *manifest, struct output *output, void *context)
 {
-	struct ac_section_place *place = &manifest->header.section[section];
-	size_t stored = length;
-	/* Hashes do not compress. */
-	int result = section == AC_SECTION_HASHES
-			     ? 0
-			     : ac_section_compress(raw, length, packed, &stored);
-
-	place->raw = length;
-	place->stored = stored;
-	return result;
-}
-
-static int prepare_all(struct ac_manifest *manifest, const void *raw[AC_SECTION_COUNT],
-	void *packed[AC_SECTION_COUNT])
-{
-	const uint64_t length[AC_SECTION_COUNT] = { manifest->meta_length, manifest->roots_length,
-		manifest->pack_count * sizeof manifest->packs[0],
-		manifest->directory_count * sizeof manifest->directories[0],
-		manifest->entries_length, manifest->reference_count * sizeof manifest->hashes[0],
-		manifest->reference_count * sizeof manifest->places[0] };
+	const struct {
+		const void *raw;
+		uint64_t length;
+	} part[AC_SECTION_COUNT] = {
+		[AC_SECTION_META] = { manifest->meta, manifest->meta_length },
+		[AC_SECTION_ROOTS] = { manifest->roots, manifest->roots_length },
+		[AC_SECTION_PACKS] = { manifest->packs,
+			manifest->pack_count * sizeof manifest->packs[0] },
+		[AC_SECTION_DIRECTORIES] = { manifest->directories,
+			manifest->directory_count * sizeof manifest->directories[0] },
+		[AC_SECTION_ENTRIES] = { manifest->entries, manifest->entries_length },
+		[AC_SECTION_HASHES] = { manifest->hashes,
+			manifest->reference_count * sizeof manifest->hashes[0] },
+		[AC_SECTION_PLACES] = { manifest->places,
+			manifest->reference_count * sizeof manifest->places[0] },
+	};
 	uint64_t offset = sizeof manifest->header;
-	int result = 0;
 
-	raw[AC_SECTION_META] = manifest->meta;
-	raw[AC_SECTION_ROOTS] = manifest->roots;
-	raw[AC_SECTION_PACKS] = manifest->packs;
-	raw[AC_SECTION_DIRECTORIES] = manifest->directories;
-	raw[AC_SECTION_ENTRIES] = manifest->entries;
-	raw[AC_SECTION_HASHES] = manifest->hashes;
-	raw[AC_SECTION_PLACES] = manifest->places;
-	for (unsigned i = 0; !result && i < AC_SECTION_COUNT; i++) {
-		result = prepare(manifest, (enum ac_section)i, raw[i], length[i], &packed[i]);
-		manifest->header.section[i].offset = offset;
-		offset += manifest->header.section[i].stored;
+	for (unsigned i = 0; i < AC_SECTION_COUNT; i++) {
+		size_t stored = part[i].length;
+		/* Hashes do not compress. */
+		int result = i == AC_SECTION_HASHES
+				     ? 0
+				     : ac_section_compress(context, part[i].raw, part[i].length,
+					       &output->packed[i], &stored);
+
+		if (result)
+			return result;
+		add(output, 1 + i, output->packed[i] ? output->packed[i] : part[i].raw, stored);
+		manifest->header.section[i] = (struct ac_section_place){
+			.offset = offset, .stored = stored, .raw = part[i].length
+		};
+		offset += stored;
 	}
-	manifest->header.file_length = offset + sizeof(struct ac_hash);
-	return result;
+	manifest->header.file_length = offset + sizeof output->hash;
+	return 0;
 }
 
-static int write_file(struct ac_manifest *manifest, int fd, struct ac_hash *hash)
+static int prepare_all(struct ac_manifest *manifest, struct output *output)
 {
-	const void *raw[AC_SECTION_COUNT];
-	void *packed[AC_SECTION_COUNT] = { NULL };
-	struct output output = { .fd = fd };
-	int result = ac_hasher_init(&output.hasher, NULL);
+	ZSTD_CCtx *context = ZSTD_createCCtx();
+	struct ac_hasher hasher;
+	int result = context ? prepare(manifest, output, context) : -ENOMEM;
 
+	ZSTD_freeCCtx(context);
+	if (!result)
+		result = ac_hasher_init(&hasher, NULL);
 	if (result)
 		return result;
 	memcpy(manifest->header.magic, AC_MANIFEST_MAGIC, sizeof manifest->header.magic);
 	manifest->header.version = AC_FORMAT_VERSION;
 	manifest->header.header_length = sizeof manifest->header;
-	result = prepare_all(manifest, raw, packed);
-	ac_hasher_start(&output.hasher);
-	if (!result)
-		result = put(&output, &manifest->header, sizeof manifest->header);
-	for (unsigned i = 0; !result && i < AC_SECTION_COUNT; i++)
-		result = put(&output, packed[i] ? packed[i] : raw[i],
-			manifest->header.section[i].stored);
-	ac_hasher_end(&output.hasher, hash);
-	if (!result)
-		result = output.hasher.failed ? -EIO : ac_write_all(fd, hash, sizeof *hash);
-	for (unsigned i = 0; i < AC_SECTION_COUNT; i++)
-		free(packed[i]);
-	ac_hasher_fini(&output.hasher);
+	add(output, 0, &manifest->header, sizeof manifest->header);
+	ac_hasher_start(&hasher);
+	for (unsigned i = 0; i <= AC_SECTION_COUNT; i++)
+		ac_hasher_add(&hasher, output->piece[i].bytes, output->piece[i].length);
+	ac_hasher_end(&hasher, &output->hash);
+	add(output, AC_SECTION_COUNT + 1, &output->hash, sizeof output->hash);
+	result = hasher.failed ? -EIO : 0;
+	ac_hasher_fini(&hasher);
 	return result;
 }
 
-static uint64_t hash_file(int fd, uint64_t length, unsigned char *buffer, struct ac_hasher *hasher)
+/* What the file holds now must be what was meant, to the last byte. */
+static int read_back(int fd, const struct output *output)
 {
-	uint64_t done = 0;
-
-	while (done < length) {
-		size_t want = length - done < AC_CHUNK_MAX ? length - done : AC_CHUNK_MAX;
-		ssize_t got = pread(fd, buffer, want, (off_t)done);
-
-		if (got <= 0)
-			break;
-		ac_hasher_add(hasher, buffer, (size_t)got);
-		done += (uint64_t)got;
-	}
-	return done;
-}
-
-/* What the file holds now must have the hash of what was meant. */
-static int read_back(int fd, uint64_t length, const struct ac_hash *meant)
-{
-	unsigned char *buffer = malloc(AC_CHUNK_MAX);
-	struct ac_hasher hasher;
-	struct ac_hash hash;
+	ac_autofree unsigned char *scratch = malloc(SCRATCH);
+	off_t offset = 0;
 	struct stat st;
 
-	if (!buffer || ac_hasher_init(&hasher, NULL)) {
-		free(buffer);
+	if (!scratch)
 		return -ENOMEM;
+	for (unsigned i = 0; i < AC_COUNT(output->piece); i++) {
+		const unsigned char *meant = output->piece[i].bytes;
+
+		for (size_t at = 0; at < output->piece[i].length;) {
+			size_t left = output->piece[i].length - at;
+			ssize_t got = pread(fd, scratch, left < SCRATCH ? left : SCRATCH, offset);
+
+			if (got <= 0 || memcmp(scratch, meant + at, (size_t)got) != 0)
+				return -EBADMSG;
+			at += (size_t)got;
+			offset += got;
+		}
 	}
-	ac_hasher_start(&hasher);
-	bool is_whole = hash_file(fd, length, buffer, &hasher) == length;
+	return !fstat(fd, &st) && st.st_size == offset ? 0 : -EBADMSG;
+}
 
-	ac_hasher_end(&hasher, &hash);
-	bool is_good = is_whole && !hasher.failed && ac_hash_equals(&hash, meant) &&
-		       !fstat(fd, &st) && (uint64_t)st.st_size == length + sizeof hash;
+static int write_out(int fd, const struct output *output)
+{
+	int result = 0;
 
-	ac_hasher_fini(&hasher);
-	free(buffer);
-	return is_good ? 0 : -EBADMSG;
+	for (unsigned i = 0; !result && i < AC_COUNT(output->piece); i++)
+		result = ac_write_all(fd, output->piece[i].bytes, output->piece[i].length);
+	if (!result && fdatasync(fd) < 0)
+		result = -errno;
+	return result ? result : read_back(fd, output);
 }
 
 int ac_manifest_save(struct ac_manifest *manifest, int store_fd, char temporary[AC_STORE_NAME_MAX],
 	struct ac_err *err)
 {
-	struct ac_hash hash;
+	struct output output = { .packed = { NULL } };
 	ac_autoclose int fd = ac_store_temporary(store_fd, temporary, err);
 
 	if (fd < 0)
 		return fd;
-	int result = write_file(manifest, fd, &hash);
+	int result = prepare_all(manifest, &output);
 
-	if (!result && fdatasync(fd) < 0)
-		result = -errno;
 	if (!result)
-		result = read_back(fd, manifest->header.file_length - sizeof hash, &hash);
+		result = write_out(fd, &output);
+	for (unsigned i = 0; i < AC_SECTION_COUNT; i++)
+		free(output.packed[i]);
 	if (!result)
 		return 0;
 	unlinkat(store_fd, temporary, 0);

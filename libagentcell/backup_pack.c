@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "backup_store.h"
+#include "large.h"
 #include "util.h"
 
 #define TABLES_MAX (1ull << 36)
@@ -61,7 +62,7 @@ static void *read_tables(int fd, const struct ac_pack_trailer *trailer, size_t l
 {
 	struct ac_hasher hasher;
 	struct ac_hash hash;
-	void *tables = calloc(1, length ? length : 1);
+	void *tables = ac_large_alloc(length);
 
 	if (!tables || ac_hasher_init(&hasher, NULL)) {
 		free(tables);
@@ -228,25 +229,50 @@ static void index_row(struct ac_shelf *shelf, uint32_t pack, uint32_t row)
 	shelf->slots[slot] = (struct ac_place){ .pack = pack, .row = row };
 }
 
+static void index_pack(struct ac_shelf *shelf, uint32_t pack)
+{
+	for (uint32_t row = 0; row < shelf->packs[pack].row_count; row++)
+		if (shelf->packs[pack].rows[row].block != AC_NONE)
+			index_row(shelf, pack, row);
+}
+
+static uint64_t count_rows(const struct ac_shelf *shelf)
+{
+	uint64_t rows = 0;
+
+	for (unsigned i = 0; i < shelf->count; i++)
+		rows += shelf->packs[i].row_count;
+	return rows;
+}
+
+void ac_shelf_add(struct ac_shelf *shelf, const struct ac_pack *pack)
+{
+	shelf->packs[shelf->count++] = *pack;
+	if (!shelf->slots)
+		return;
+	if (count_rows(shelf) < shelf->slot_mask / 4 * 3) {
+		index_pack(shelf, shelf->count - 1);
+		return;
+	}
+	free(shelf->slots); /* too full: who needs it makes it anew */
+	shelf->slots = NULL;
+}
+
 int ac_shelf_index(struct ac_shelf *shelf, struct ac_err *err)
 {
-	uint64_t rows = 0, slots = 16;
+	uint64_t slots = 16;
 
 	if (shelf->slots)
 		return 0;
-	for (unsigned i = 0; i < shelf->count; i++)
-		rows += shelf->packs[i].row_count;
-	while (slots < rows * 2)
+	while (slots < count_rows(shelf) * 2)
 		slots *= 2;
-	shelf->slots = malloc(slots * sizeof shelf->slots[0]);
+	shelf->slots = ac_large_alloc(slots * sizeof shelf->slots[0]);
 	if (!shelf->slots)
 		return ac_fail_errno(err, ENOMEM, "index the packs");
 	memset(shelf->slots, 0xff, slots * sizeof shelf->slots[0]);
 	shelf->slot_mask = slots - 1;
 	for (uint32_t i = 0; i < shelf->count; i++)
-		for (uint32_t row = 0; row < shelf->packs[i].row_count; row++)
-			if (shelf->packs[i].rows[row].block != AC_NONE)
-				index_row(shelf, i, row);
+		index_pack(shelf, i);
 	return 0;
 }
 

@@ -38,6 +38,9 @@ struct ac_shelf {
 int ac_shelf_init(struct ac_shelf *shelf, int store_fd, struct ac_err *err);
 void ac_shelf_fini(struct ac_shelf *shelf);
 int ac_shelf_index(struct ac_shelf *shelf, struct ac_err *err);
+/* Takes the pack over; there must be room (ac_shelf_init leaves it for one).  The index may be gone
+ * afterwards. */
+void ac_shelf_add(struct ac_shelf *shelf, const struct ac_pack *pack);
 uint32_t ac_shelf_pack(const struct ac_shelf *shelf, const struct ac_pack_id *id); /* or AC_NONE */
 
 /* True when the place holds a live chunk of this hash. */

@@ -369,6 +369,6 @@ int ac_packer_finish(struct ac_packer *packer, struct ac_err *err)
 		free(pack.tables);
 		return result;
 	}
-	shelf->packs[shelf->count++] = pack; /* there is room: ac_shelf_init */
+	ac_shelf_add(shelf, &pack);
 	return 0;
 }

@@ -204,23 +204,33 @@ static int take_place(const struct ac_spot *spot, const struct ac_task *task, co
 	return 0;
 }
 
+static int put_as(struct ac_restorer *restorer, const struct ac_spot *spot,
+	const struct ac_entry *want, const char *name, struct ac_err *err)
+{
+	if (want->type == AC_ENTRY_REGULAR)
+		return put_file(restorer, spot, want, name, err);
+	if (want->type == AC_ENTRY_SYMLINK)
+		return put_symlink(restorer->restore, spot, want, name, err);
+	return put_special(restorer->restore, spot, want, name, err);
+}
+
 static int put_at(struct ac_restorer *restorer, const struct ac_spot *spot,
 	const struct ac_task *task, struct ac_err *err)
 {
 	char temporary[sizeof AC_RESTORE_PREFIX + 16];
-	int result;
+	bool is_unseen = restorer->restore->tree.is_unseen[spot->directory];
+	const char *name = is_unseen ? spot->name : temporary;
 
 	ac_restore_name(restorer, temporary);
-	if (task->want->type == AC_ENTRY_REGULAR)
-		result = put_file(restorer, spot, task->want, temporary, err);
-	else if (task->want->type == AC_ENTRY_SYMLINK)
-		result = put_symlink(restorer->restore, spot, task->want, temporary, err);
-	else
-		result = put_special(restorer->restore, spot, task->want, temporary, err);
-	if (!result)
+	int result = put_as(restorer, spot, task->want, name, err);
+
+	if (result == -EEXIST) /* somebody else's: it stays */
+		return ac_fail(err, EAGAIN, "something was made there meanwhile; run it again");
+	if (!result && !is_unseen)
 		result = take_place(spot, task, temporary, err);
-	if (result)
-		unlinkat(spot->fd, temporary, 0);
+	/* 1: there is nothing to take away. */
+	if (result < 0)
+		unlinkat(spot->fd, name, 0);
 	return result > 0 ? 0 : result;
 }
 
@@ -237,22 +247,30 @@ int ac_restore_put(struct ac_restorer *restorer, const struct ac_task *task, str
 	return result;
 }
 
-int ac_restore_mkdir(struct ac_restore *restore, const struct ac_task *task, struct ac_err *err)
+/* Below an existing directory it is made beside its place and gets its name when all is in it. */
+int ac_restore_mkdir(struct ac_restorer *restorer, const struct ac_task *task, struct ac_err *err)
 {
+	struct ac_tree *tree = &restorer->restore->tree;
+	const uint32_t directory = task->want->first;
+	char temporary[sizeof AC_RESTORE_PREFIX + 16];
 	struct ac_spot spot;
-	struct stat st;
-	int result = ac_tree_go(&restore->tree, task->want_directory, task->want, &spot);
+	int result = ac_tree_go(tree, task->want_directory, task->want, &spot);
 
 	if (result)
 		return ac_fail_errno(err, -result, "open the directory");
-	if (mkdirat(spot.fd, spot.name, 0700) < 0 &&
-		(errno != EEXIST || fstatat(spot.fd, spot.name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-			!S_ISDIR(st.st_mode)))
-		result = ac_fail_errno(err, errno == EEXIST ? EAGAIN : errno, "make the directory");
-	ac_tree_leave(&restore->tree, &spot);
-	if (!result)
-		restore->tree.touched[task->want->first] = true;
-	return result;
+	if (!tree->is_unseen[spot.directory]) {
+		ac_restore_name(restorer, temporary);
+		spot.name = temporary;
+		result = ac_tree_build_beside(tree, directory, temporary);
+	}
+	if (!result && mkdirat(spot.fd, spot.name, 0700) < 0)
+		result = -errno;
+	ac_tree_leave(tree, &spot);
+	if (result)
+		return ac_fail_errno(
+			err, result == -EEXIST ? EAGAIN : -result, "make the directory");
+	tree->touched[directory] = tree->is_unseen[directory] = true;
+	return 0;
 }
 
 int ac_restore_remove(struct ac_restore *restore, const struct ac_task *task, struct ac_err *err)

@@ -17,6 +17,7 @@
 #include "escape.h"
 #include "util.h"
 
+#define XATTR_LIST_SOME 256u
 #define XATTR_LIST_MAX (64u << 10)
 
 void ac_restore_note(struct ac_restore *restore, const char *name)
@@ -59,29 +60,39 @@ static int remove_listed(struct ac_restore *restore, const char *path, const str
 	return 0;
 }
 
-static int remove_surplus(struct ac_restore *restore, const char *path, const struct ac_entry *want,
-	const char *name, struct ac_err *err)
+/* An O_PATH descriptor has no attributes, its magic link does. */
+static ssize_t list_into(int fd, const char *path, char *list, size_t room)
 {
-	char *list = malloc(XATTR_LIST_MAX);
-	ssize_t length = list ? listxattr(path, list, XATTR_LIST_MAX) : -1;
-	int result = 0;
+	ssize_t length = flistxattr(fd, list, room);
 
-	if (!list)
-		result = ac_fail_errno(err, ENOMEM, "read the attributes");
-	else if (length >= 0)
-		result = remove_listed(restore, path, want, name, list, (size_t)length, err);
-	else if (errno != ENOTSUP)
-		result = ac_fail_errno(err, errno, "read the attributes");
-	free(list);
-	return result;
+	return length < 0 && errno == EBADF ? listxattr(path, list, room) : length;
+}
+
+static int remove_surplus(struct ac_restore *restore, int fd, const char *path,
+	const struct ac_entry *want, const char *name, struct ac_err *err)
+{
+	char few[XATTR_LIST_SOME];
+	ac_autofree char *many = NULL;
+	char *list = few;
+	ssize_t length = list_into(fd, path, few, sizeof few);
+
+	if (length < 0 && errno == ERANGE) {
+		list = many = malloc(XATTR_LIST_MAX);
+		if (!many)
+			return ac_fail_errno(err, ENOMEM, "read the attributes");
+		length = list_into(fd, path, many, XATTR_LIST_MAX);
+	}
+	if (length < 0)
+		return errno == ENOTSUP ? 0 : ac_fail_errno(err, errno, "read the attributes");
+	return remove_listed(restore, path, want, name, list, (size_t)length, err);
 }
 
 /* path is /proc/self/fd/<n>: it means that file and no other. */
-int ac_restore_xattrs(struct ac_restore *restore, const char *path, const struct ac_entry *want,
-	const char *name, struct ac_err *err)
+static int set_xattrs(struct ac_restore *restore, int fd, const char *path,
+	const struct ac_entry *want, const char *name, struct ac_err *err)
 {
 	const struct ac_side *side = NULL;
-	int result = remove_surplus(restore, path, want, name, err);
+	int result = remove_surplus(restore, fd, path, want, name, err);
 
 	while (!result && (side = ac_entry_side(want, side))) {
 		const char *xattr = ac_side_bytes(side);
@@ -136,11 +147,11 @@ int ac_restore_metadata(struct ac_restore *restore, int fd, const struct ac_entr
 	int result = has_xattrs ? allow_attributes(path, &st, err) : 0;
 
 	if (!result && has_xattrs)
-		result = ac_restore_xattrs(restore, path, want, name, err);
+		result = set_xattrs(restore, fd, path, want, name, err);
 	if (result)
 		return result;
 	if (((st.st_mode & 07777) != want->mode || has_xattrs || st.st_gid != want->gid) &&
-		chmod(path, want->mode) < 0)
+		fchmod(fd, want->mode) < 0 && (errno != EBADF || chmod(path, want->mode) < 0))
 		return ac_fail_errno(err, errno, "set the mode");
 	/* A regular file is open for real; an O_PATH descriptor goes by its magic link. */
 	if (futimens(fd, times) < 0 && (errno != EBADF || utimensat(AT_FDCWD, path, times, 0) < 0))

@@ -73,16 +73,13 @@ static int add_task(
 static bool is_selected(
 	const struct ac_restore *restore, const struct ac_difference *difference, const char *path)
 {
-	const struct ac_entry *entry = difference->old ? difference->old : difference->new;
-
 	if (ac_selection_has(&restore->selection, path))
 		return true;
 	/* A directory that is missing on the way to what is wanted. */
 	if ((difference->change & (AC_CHANGE_REMOVED | AC_CHANGE_TYPE)) && difference->old &&
 		difference->old->type == AC_ENTRY_DIRECTORY)
 		return ac_selection_is_below(&restore->selection, path);
-	return difference->change == AC_CHANGE_ADDED &&
-	       ac_is_restore_leftover(ac_entry_name(entry));
+	return difference->change == AC_CHANGE_ADDED && ac_is_restore_leftover(path);
 }
 
 static int collect(void *context, const struct ac_difference *difference)
@@ -188,10 +185,14 @@ static int look(struct ac_restore *restore, struct sight *sight, struct ac_err *
 		.allow_unreadable = true,
 		.environment = "{\"reason\":\"before a restore\"}" };
 
-	result = ac_make(
-		request->store_fd, &backup, NULL, AC_MAKE_KEPT, &totals, &restore->present, err);
-	if (!result)
+	struct ac_make_share share = { .known_id = request->id, .known = &restore->target };
+
+	result = ac_make(request->store_fd, &backup, NULL, AC_MAKE_KEPT, &totals, &share, err);
+	if (!result) {
+		restore->present = share.manifest;
+		restore->shelf = share.shelf;
 		return 0;
+	}
 	restore->outcome->undo_id[0] = '\0';
 	return ac_fail_within(err, "back up the present state first");
 }
@@ -275,7 +276,10 @@ static int sync_roots(struct ac_restore *restore, struct ac_err *err)
 
 static int compare_and_apply(struct ac_restore *restore, struct ac_err *err)
 {
-	int result = ac_shelf_init(&restore->shelf, restore->request->store_fd, err);
+	/* The backup of the present state has opened it already; a look has not. */
+	int result = restore->shelf.packs
+			     ? 0
+			     : ac_shelf_init(&restore->shelf, restore->request->store_fd, err);
 
 	if (!result)
 		result = ac_shelf_index(&restore->shelf, err);

@@ -53,7 +53,7 @@ struct ac_restorer {
 
 /* Each returns 0 or -errno with *err filled; -EAGAIN: it is not what the present manifest says. */
 int ac_restore_remove(struct ac_restore *restore, const struct ac_task *task, struct ac_err *err);
-int ac_restore_mkdir(struct ac_restore *restore, const struct ac_task *task, struct ac_err *err);
+int ac_restore_mkdir(struct ac_restorer *restorer, const struct ac_task *task, struct ac_err *err);
 int ac_restore_put(struct ac_restorer *restorer, const struct ac_task *task, struct ac_err *err);
 int ac_restore_repair(struct ac_restore *restore, const struct ac_task *task, struct ac_err *err);
 int ac_restore_directory(struct ac_restore *restore, uint32_t directory, struct ac_err *err);
@@ -62,8 +62,6 @@ int ac_restore_links(struct ac_restorer *restorer, struct ac_err *err);
 /* Metadata onto an open file or directory. */
 int ac_restore_metadata(struct ac_restore *restore, int fd, const struct ac_entry *want,
 	const char *name, bool inherits_acl, struct ac_err *err);
-int ac_restore_xattrs(struct ac_restore *restore, const char *handle_path,
-	const struct ac_entry *want, const char *name, struct ac_err *err);
 
 /* Is the name still what the present manifest says (have NULL: nothing)?  0, or -EAGAIN. */
 int ac_restore_check(const struct ac_spot *spot, const struct ac_entry *have, struct ac_err *err);

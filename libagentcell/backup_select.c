@@ -123,12 +123,21 @@ void ac_difference_tell(
 		.new_target = target(new) };
 }
 
-bool ac_is_restore_leftover(const char *name)
+bool ac_is_restore_leftover(const char *path)
 {
 	const size_t prefix = strlen(AC_RESTORE_PREFIX);
+	const char *name = path;
 
-	return !strncmp(name, AC_RESTORE_PREFIX, prefix) && strlen(name) == prefix + 16 &&
-	       strspn(name + prefix, "0123456789abcdef") == 16;
+	while (name) {
+		const char *end = strchrnul(name, '/');
+
+		if (!strncmp(name, AC_RESTORE_PREFIX, prefix) &&
+			strspn(name + prefix, "0123456789abcdef") == 16 &&
+			name + prefix + 16 == end)
+			return true;
+		name = *end ? end + 1 : NULL;
+	}
+	return false;
 }
 
 int ac_manifest_exclude(

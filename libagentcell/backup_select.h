@@ -26,7 +26,7 @@ void ac_difference_tell(
 	const struct ac_difference *difference, const char *path, struct ac_backup_change *change);
 
 /* A name that an interrupted restore has left. */
-bool ac_is_restore_leftover(const char *name);
+bool ac_is_restore_leftover(const char *path);
 
 /* The exclude patterns that a backup was made with. */
 int ac_manifest_exclude(

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,10 +25,13 @@ int ac_tree_init(struct ac_tree *tree, const struct ac_manifest *manifest, struc
 	tree->prepared = calloc(manifest->directory_count, sizeof tree->prepared[0]);
 	tree->inherits = calloc(manifest->directory_count, sizeof tree->inherits[0]);
 	tree->roots = calloc(tree->root_count + 1u, sizeof tree->roots[0]);
+	tree->alias = calloc(manifest->directory_count, sizeof(char *));
+	tree->is_unseen = calloc(manifest->directory_count, sizeof tree->is_unseen[0]);
 	ac_node_cache_init(&tree->cache);
 	pthread_mutex_init(&tree->lock, NULL);
 	tree->cache.is_writing = true;
-	if (tree->nodes && tree->touched && tree->prepared && tree->inherits && tree->roots)
+	if (tree->nodes && tree->touched && tree->prepared && tree->inherits && tree->roots &&
+		tree->alias && tree->is_unseen)
 		return 0;
 	ac_tree_fini(tree);
 	return ac_fail_errno(err, ENOMEM, "prepare the restore");
@@ -38,6 +42,10 @@ void ac_tree_fini(struct ac_tree *tree)
 	for (uint32_t i = tree->manifest->directory_count; tree->nodes && i; i--)
 		if (tree->nodes[i - 1])
 			ac_node_release(&tree->cache, tree->nodes[i - 1]);
+	for (uint32_t i = tree->manifest->directory_count; tree->alias && i; i--)
+		free(tree->alias[i - 1]);
+	free(tree->alias);
+	free(tree->is_unseen);
 	free(tree->nodes);
 	free(tree->touched);
 	free(tree->inherits);
@@ -121,8 +129,9 @@ static struct ac_node *make_node(struct ac_tree *tree, uint32_t directory)
 	if (!row->parent)
 		return make_root(tree, directory, root_number(tree->manifest, directory),
 			ac_entry_name(entry));
+	const char *name = tree->alias[directory] ? tree->alias[directory] : ac_entry_name(entry);
 	struct ac_node *node = ac_node_new(
-		&tree->cache, tree->nodes[row->parent], ac_entry_name(entry), entry->name_length);
+		&tree->cache, tree->nodes[row->parent], name, strlen(name));
 
 	if (!node) {
 		errno = ENOMEM;
@@ -197,6 +206,32 @@ int ac_tree_pin_writable(struct ac_tree *tree, uint32_t directory)
 	if (result && fd >= 0)
 		ac_tree_unpin(tree, directory);
 	return result ? result : fd;
+}
+
+int ac_tree_build_beside(struct ac_tree *tree, uint32_t directory, const char *name)
+{
+	tree->alias[directory] = strdup(name);
+	return tree->alias[directory] ? 0 : -ENOMEM;
+}
+
+int ac_tree_publish(struct ac_tree *tree, uint32_t directory)
+{
+	const struct ac_directory *row = &tree->manifest->directories[directory];
+
+	if (!tree->alias[directory])
+		return 0;
+	int fd = ac_tree_pin_writable(tree, row->parent);
+
+	if (fd < 0)
+		return fd;
+	int result = renameat2(fd, tree->alias[directory], fd,
+			     ac_entry_name(ac_entry_at(tree->manifest, row->entry)),
+			     RENAME_NOREPLACE) < 0
+			     ? -errno
+			     : 0;
+
+	ac_tree_unpin(tree, row->parent);
+	return result;
 }
 
 static int go_to_root(const char *path, struct ac_spot *spot)

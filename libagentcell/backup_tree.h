@@ -22,10 +22,19 @@ struct ac_tree {
 	bool *touched; /* directories whose own metadata must be set at the end */
 	bool *prepared; /* the owner may write there, and inherits is known */
 	bool *inherits; /* new files get an ACL from it */
+	/* A directory that is missing is built beside its place under another name, and so is all
+	 * below it; nobody looks for anything there before ac_tree_publish. */
+	char **alias; /* the other name of the topmost one, owned */
+	bool *is_unseen; /* it or one above it has an alias */
 };
 
 int ac_tree_init(struct ac_tree *tree, const struct ac_manifest *manifest, struct ac_err *err);
 void ac_tree_fini(struct ac_tree *tree);
+
+/* Declares that a directory will be found under that name.  Before it is asked for. */
+int ac_tree_build_beside(struct ac_tree *tree, uint32_t directory, const char *name);
+/* Gives it its own name, if it has another.  Nothing below it may be asked for any more. */
+int ac_tree_publish(struct ac_tree *tree, uint32_t directory);
 
 /* The descriptor of a directory (not 0), open until ac_tree_unpin; -errno. */
 int ac_tree_pin(struct ac_tree *tree, uint32_t directory);

@@ -35,6 +35,27 @@ static void fini_walk(struct ac_walk *walk, struct ac_walker *walkers, unsigned 
 	pthread_cond_destroy(&walk->wake);
 }
 
+/* A tree is mostly as large as it was: each thread's share of that, and half of it more. */
+static void expect(struct ac_walk *walk, struct ac_walker *walkers, unsigned count)
+{
+	const struct ac_manifest *last = NULL;
+	uint64_t length = 0, references = 0;
+
+	for (unsigned i = 0; i < walk->request->root_count; i++) {
+		const struct ac_manifest *previous = walk->request->roots[i].previous;
+
+		if (!previous || previous == last)
+			continue;
+		length += previous->entries_length;
+		references += previous->reference_count;
+		last = previous;
+	}
+	length = (length / count * 3 / 2 + 7) & ~(uint64_t)7;
+	references = references / count * 3 / 2;
+	for (unsigned i = 0; i < count && length && references < AC_NONE / 2; i++)
+		ac_shard_expect(&walkers[i].shard, length, (uint32_t)references);
+}
+
 static int finish(struct ac_walk *walk, struct ac_walker *walkers, unsigned count,
 	struct ac_manifest *manifest)
 {
@@ -68,6 +89,9 @@ int ac_walk(struct ac_walk_request *request, struct ac_manifest *manifest,
 	unsigned ready = 0;
 	int result = 0;
 
+	if (request->exclude && !request->exclude->count)
+		request->exclude =
+			NULL; /* nothing to match: the short way for small files is open */
 	memset(walkers, 0, sizeof walkers);
 	memset(manifest, 0, sizeof *manifest);
 	memset(notes, 0, sizeof *notes);
@@ -81,8 +105,10 @@ int ac_walk(struct ac_walk_request *request, struct ac_manifest *manifest,
 		walkers[ready].tells_progress = !ready && request->progress;
 		result = ac_lane_init(&walkers[ready].lane, request->packer, &walk.err);
 	}
-	if (!result)
+	if (!result) {
+		expect(&walk, walkers, ready);
 		result = ac_walk_roots(&walk, &walkers[0]);
+	}
 	if (!result) {
 		ac_walk_work(&walk, walkers);
 		result = -walk.err.code;

@@ -17,6 +17,7 @@
 #include "util.h"
 
 #define XATTR_ROOM (64u << 10) /* the kernel's limit, for the list and for one value */
+#define XATTR_SOME 256u
 
 static uint8_t type_of(mode_t mode)
 {
@@ -67,9 +68,22 @@ int ac_walk_note(
 }
 
 /* Of an open file, or (fd < 0) by the name of a handle. */
+static ssize_t list_into(int fd, const char *name, char *names, size_t room)
+{
+	return fd >= 0 ? flistxattr(fd, names, room) : listxattr(name, names, room);
+}
+
+static ssize_t get_into(int fd, const char *name, const char *xattr, char *value, size_t room)
+{
+	return fd >= 0 ? fgetxattr(fd, xattr, value, room) : getxattr(name, xattr, value, room);
+}
+
+/* The kernel takes as much memory as it is offered, so little is offered first. */
 static ssize_t list_names(int fd, const char *name, char *names)
 {
-	return fd >= 0 ? flistxattr(fd, names, XATTR_ROOM) : listxattr(name, names, XATTR_ROOM);
+	ssize_t length = list_into(fd, name, names, XATTR_SOME);
+
+	return length < 0 && errno == ERANGE ? list_into(fd, name, names, XATTR_ROOM) : length;
 }
 
 /* A file's own mode decides about its user.* attributes, even when it is open. */
@@ -77,9 +91,10 @@ static ssize_t get_value(
 	const struct ac_walker *walker, int fd, const char *name, const char *xattr, char *value)
 {
 	const struct ac_force_log *force = walker->walk->request->force;
-	ssize_t size = fd >= 0 ? fgetxattr(fd, xattr, value, XATTR_ROOM)
-			       : getxattr(name, xattr, value, XATTR_ROOM);
+	ssize_t size = get_into(fd, name, xattr, value, XATTR_SOME);
 
+	if (size < 0 && errno == ERANGE)
+		size = get_into(fd, name, xattr, value, XATTR_ROOM);
 	if (size >= 0 || errno != EACCES || fd < 0 || !force)
 		return size;
 	size = ac_opener_attribute(force->opener, fd, xattr, value, XATTR_ROOM);

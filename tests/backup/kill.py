@@ -171,8 +171,7 @@ for fault in faults(total, points):
     result = cell('restore', first, **fault)
     interrupted += result.returncode != 0
     for line in plain(see(project)):
-        name = line[0].rsplit(b'/', 1)[1]
-        half = line[1] == 'f' and not name.startswith(b'.agentcell-restore-') and \
+        half = line[1] == 'f' and b'/.agentcell-restore-' not in line[0] and \
             not any(line[1] == known[1] and line[6:8] == known[6:8] for known in contents.get(line[0], ()))
         if half:
             problems.append('%s: %r is neither old nor new' % (fault, line[0]))
