@@ -27,7 +27,7 @@
 #include "util.h"
 
 #define THREADS_MAX 8
-#define RUN_MAX 256 /* tasks that a thread takes at a time, all of one directory */
+#define RUN_MAX 1024 /* tasks that a thread takes at a time, all of one block */
 
 /* Keeps the first error; a conflict is one too, but the others go on. */
 static int settle(
@@ -129,14 +129,15 @@ static int do_task(struct ac_restorer *restorer, const struct ac_task *task)
 	return settle(restore, task, result, &err);
 }
 
-/* Two threads in one directory would wait for each other at each file that they make. */
+/* What lies in one block: it is expanded once.  Mostly that is also what lies in one directory, where two
+ * threads would wait for each other at each file that they make. */
 static bool take_run(struct ac_restore *restore, size_t *from, size_t *to)
 {
 	pthread_mutex_lock(&restore->lock);
 	*from = *to = restore->next;
 	while (*to < restore->queue_length && *to - *from < RUN_MAX &&
-		restore->tasks[restore->queue[*to]].want_directory ==
-			restore->tasks[restore->queue[*from]].want_directory)
+		restore->tasks[restore->queue[*to]].order ==
+			restore->tasks[restore->queue[*from]].order)
 		++*to;
 	restore->next = *to;
 	pthread_mutex_unlock(&restore->lock);

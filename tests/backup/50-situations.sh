@@ -184,6 +184,13 @@ equal 'it is back' "$(cat "$project/d/e/x")" 1
 refute 'the others are not' test -e "$project/d/y"
 check 'something that was added goes' cell restore "$id" "$project/added"
 refute 'it is gone' test -e "$project/added"
+left=$project/.agentcell-restore-0123456789abcdef
+as_user sh -c "mkdir -p '$left/a/b' '${left}0/a' && echo 3 >'$left/a/b/c' && chmod 500 '$left/a/b'"
+check 'one file, after a restore that was killed' cell restore "$id" "$project/f3"
+refute 'the directory that it was building goes' test -e "$left"
+check 'one whose name only looks like that stays' test -d "${left}0/a"
+as_user rm -r "${left}0"
+as_user sh -c "echo changed >'$project/f3'"
 refute 'a name that nobody knows is refused' cell restore "$id" "$project/nothing"
 check 'diff of one path' sh -c "[ \"\$(setpriv --reuid $uid --regid $gid --clear-groups '$B/bin/agentcell' diff --store '$store' $id '$project/d' | wc -l)\" = 1 ]"
 check 'a patch' sh -c "setpriv --reuid $uid --regid $gid --clear-groups '$B/bin/agentcell' diff --patch --store '$store' $id '$project/f3' | grep -qx -- '-3'"

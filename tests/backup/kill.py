@@ -156,6 +156,10 @@ damaged = see(project)
 contents = {line[0]: {line[:9]} for line in plain(damaged)}
 for line in plain(pristine):
     contents.setdefault(line[0], set()).add(line[:9])
+# Directories that are gone: what they held comes back with them or not at all.
+kept = {line[0] for line in damaged if line[1] == 'd'}
+lost = {line[0]: {other[0] for other in pristine if other[0].startswith(line[0] + b'/')}
+        for line in pristine if line[1] == 'd' and line[0] not in kept}
 away = work + '/damaged'
 subprocess.run(['cp', '-a', project, away], check=True)
 def again():
@@ -170,6 +174,10 @@ for fault in faults(total, points):
     again()
     result = cell('restore', first, **fault)
     interrupted += result.returncode != 0
+    there = {line[0]: line[1] for line in see(project)}
+    for name, held in lost.items():
+        if there.get(name) == 'd' and not held <= there.keys():
+            problems.append('%s: %r is there without all that was in it' % (fault, name))
     for line in plain(see(project)):
         half = line[1] == 'f' and b'/.agentcell-restore-' not in line[0] and \
             not any(line[1] == known[1] and line[6:8] == known[6:8] for known in contents.get(line[0], ()))
@@ -183,7 +191,8 @@ for fault in faults(total, points):
     for name in manifests():
         if name not in (first, last):
             run(user + [build + '/bin/agentcell', 'backups', '--store', store, '--remove', name])
-report('%s at %d points of a restore: no half file, and the next run completes it' % (what, interrupted), problems)
+report('directories were lost', [] if any(len(held) > 1 for held in lost.values()) else ['none'])
+report('%s at %d points of a restore: no half file or directory, and the next run completes it' % (what, interrupted), problems)
 report('many of them interrupted it', [] if interrupted > points // 10 else ['%d' % interrupted])
 
 # --- Pruning.
