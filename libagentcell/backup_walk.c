@@ -50,9 +50,11 @@ static void expect(struct ac_walk *walk, struct ac_walker *walkers, unsigned cou
 		references += previous->reference_count;
 		last = previous;
 	}
+	if (!count || !length)
+		return;
 	length = (length / count * 3 / 2 + 7) & ~(uint64_t)7;
 	references = references / count * 3 / 2;
-	for (unsigned i = 0; i < count && length && references < AC_NONE / 2; i++)
+	for (unsigned i = 0; i < count && references < AC_NONE / 2; i++)
 		ac_shard_expect(&walkers[i].shard, length, (uint32_t)references);
 }
 

@@ -90,6 +90,12 @@ os.chown(work, uid, gid)
 project = work + '/p'
 subprocess.run(user + ['/usr/bin/python3', here + '/torture.py', project, '300', '12'], check=True)
 subprocess.run(['rm', '-rf', project + '/holes'])
+subprocess.run(user + ['/usr/bin/python3', '-c', '''
+import os,sys
+for i in range(4):
+    os.makedirs(sys.argv[1] + "/whole/%d/deep" % i)
+    for n in range(8):
+        open(sys.argv[1] + "/whole/%d/deep/%d" % (i, n), "wb").write(os.urandom(5000))''', project], check=True)
 pristine = see(project)
 first = new_id()
 assert make(first).returncode == 0
@@ -152,6 +158,7 @@ report('verify finds all whole', [] if cell('backups', '--verify', 'all').return
 # --- Restoring.
 subprocess.run(user + ['/usr/bin/python3', here + '/damage.py', project, '8'], check=False,
                stderr=subprocess.DEVNULL)
+subprocess.run(['rm', '-r', project + '/whole'], check=True)
 damaged = see(project)
 contents = {line[0]: {line[:9]} for line in plain(damaged)}
 for line in plain(pristine):
