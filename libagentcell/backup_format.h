@@ -3,7 +3,23 @@
  * The bytes of manifests and packs, version 1; agentcell-backup(5) says the same in words.
  *
  * Everything is little endian and eight-byte aligned, so that a loaded section is used as it is.
- * Hashes are SHA-256.  A reader checks every length and index before it uses one
+ * Hashes are SHA-256.
+ *
+ * Content is copied, never shared with the project's file system: the store lies on another one as a
+ * rule, where FICLONE and snapshots do not reach.  Where they do, on loop images of XFS and Btrfs
+ * with 10,000 files (90 MB), 2 cores under load, seconds:
+ *
+ *     first backup          2.1-2.8 XFS  2.7-3.0 Btrfs   written, verified, synced
+ *     next one              0.8-1.3      0.9-1.2
+ *     cp -a --reflink       1.4-1.7      1.5-1.9         each time, nothing synced, nothing hashed
+ *     subvolume snapshot                 0.1-0.3         only of a project that is a subvolume
+ *     one file of 400 MB    3.5-4.0      3.7-4.8         against 0.01 by FICLONE
+ *
+ * So a reflink of each file would be slower from the second session on, which is every session but
+ * one.  It would save time for large files that change in each, and a snapshot for whoever keeps
+ * every project in a subvolume; both need a store on the project's own file system.
+ *
+ * A reader checks every length and index before it uses one
  * (backup_check.c): nothing here is trusted because of where it lies.
  */
 #ifndef AC_BACKUP_FORMAT_H

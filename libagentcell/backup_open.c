@@ -96,7 +96,8 @@ static int open_untouched(const struct ac_place_to_open *place, mode_t type)
 		result = type == S_IFDIR ? -ENOTDIR : S_ISDIR(st.stx_mode) ? -EISDIR : -ELOOP;
 	if (!result)
 		result = ac_opener_read(opener, handle);
-	return result == -EPIPE || result == -EPERM ? -EACCES : result;
+	/* EXDEV: another mount lies there, and the opener does not cross it. */
+	return result == -EPIPE || result == -EPERM || result == -EXDEV ? -EACCES : result;
 }
 
 static int force(const struct ac_place_to_open *place, mode_t type, int flags, int *forced_mode)

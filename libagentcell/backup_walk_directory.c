@@ -188,8 +188,12 @@ static int open_node(struct ac_walker *walker, struct ac_node *node, struct stat
 	int fd = ac_open_directory(&place, st, &forced_mode);
 
 	if (fd == -EACCES &&
-		statx(parent_fd, node->name, AT_SYMLINK_NOFOLLOW, AC_STATX_MASK, st) < 0)
+		statx(parent_fd, node->name, AT_SYMLINK_NOFOLLOW, AC_STATX_MASK, st) < 0) {
 		fd = -errno;
+		/* In a directory that may be listed and not searched: its kind is all that is known. */
+		memset(st, 0, sizeof *st);
+		st->stx_mode = S_IFDIR;
+	}
 	ac_node_unpin(&walk->cache, node->parent);
 	if (fd < 0)
 		return fd;

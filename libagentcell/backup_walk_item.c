@@ -27,7 +27,7 @@ static int stat_name(const struct ac_walk *walk, struct ac_item *item, int *hand
 		return -errno;
 	*handle = ac_opener_look(walk->request->force->opener, item->directory_fd, item->name);
 	if (*handle < 0)
-		return *handle == -EPIPE ? -EACCES : *handle;
+		return *handle == -EPIPE || *handle == -EXDEV ? -EACCES : *handle;
 	return statx(*handle, "", AT_EMPTY_PATH, AC_STATX_MASK, &item->st) < 0 ? -errno : 0;
 }
 

@@ -42,6 +42,11 @@ check 'or allowed' make -u "$project"
 finish_backup "$id" 1 99 0 0
 refute 'and not leaked' grep -qa secret "$store"/*.pack
 rm "$project/roots"
+mkdir "$project/roots" "$project/roots/inner" && echo secret >"$project/roots/inner/file" && chmod 744 "$project/roots"
+next_id
+check 'a directory that may be listed and not searched' make -u "$project"
+finish_backup "$id" 1 99 0 0
+rm -r "$project/roots"
 as_user mkdir "$project/mounted" && as_user sh -c "echo beneath >'$project/mounted/beneath'"
 mount -t tmpfs tmpfs "$project/mounted" && echo elsewhere >"$project/mounted/elsewhere"
 names() { reader "$id" | cut -d' ' -f1 | /usr/bin/python3 -c 'import sys; print(*(bytes.fromhex(l).decode().rsplit("/", 1)[1] for l in sys.stdin))'; }
@@ -56,6 +61,10 @@ as_user rm "$project/mounted/beneath"
 check 'and brings back what lay beneath' cell restore "$id"
 equal 'it is back' "$(cat "$project/mounted/beneath")" beneath
 as_user rm -r "$project/mounted"
+as_user mkdir -p "$project/shut/inner" && mount -t tmpfs tmpfs "$project/shut/inner" && chmod 0 "$project/shut"
+check 'a mount in a directory that denies its owner does not stop a look' \
+	"$B/backup/driver" look "$store" "$id" $uid $gid
+umount "$project/shut/inner" && chmod 755 "$project/shut" && rm -r "$project/shut"
 next_id
 check 'a path that is not there is named' fails_with "$project/nothing" make "$project/nothing"
 as_user ln -s "$project" "$work/link"
