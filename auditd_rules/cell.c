@@ -77,6 +77,7 @@ void ac_cell_free(struct ac_guardian *guardian, struct ac_cell *cell)
 	if (cell->kill_fd >= 0)
 		close(cell->kill_fd);
 	ac_session_fini(&cell->session);
+	free(cell->secrets);
 	free(cell);
 }
 

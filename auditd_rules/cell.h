@@ -20,12 +20,19 @@ struct ac_denial { /* one line of the report */
 	char reason[80];
 };
 
+struct ac_secret { /* what lies where a secret would be, as it was when the session was released */
+	struct ac_object object;
+	const char *path; /* the policy's */
+};
+
 struct ac_cell {
 	struct ac_cell *next;
 	struct ac_guardian *guardian;
 	struct ac_client *client; /* NULL: the connection is gone, or an adopted orphan */
 	struct ac_session session;
 	struct ac_judge judge;
+	struct ac_secret *secrets; /* heap */
+	unsigned secret_count;
 	struct ac_addresses addresses; /* what was declared, as the firewall has it */
 	char id[AC_SESSION_ID_SIZE];
 	uid_t uid;
@@ -96,10 +103,20 @@ int ac_keep_lost(struct ac_guardian *guardian, const char *session_id, const cha
 void ac_cell_report(
 	const struct ac_cell *cell, const struct ac_watched *watched, char *text, size_t size);
 
+/* resolve.c.  The launcher stands in the view: bait and excluded paths are known by their inodes from now on. */
+void ac_secrets_learn(struct ac_cell *cell);
+/* Settles what the judge left open (RESOLVE): kind, class, reason and target become final. */
+void ac_resolve(struct ac_cell *cell, struct ac_report *report);
+
+struct ac_lead { /* where a refused name leads */
+	bool barred; /* a directory on the way can't be searched by the session */
+	char path[AC_PATH_MAX]; /* absolute and canonical, as the cell sees it */
+};
+
 /*
- * lead.c: where a refused name leads, by the cell's own root; absolute and canonical.
+ * lead.c: where a refused name leads, by the cell's own root.
  * other: a process of the same cell, should the report's be gone.
  */
-int ac_lead(const struct ac_report *report, pid_t other, char path[AC_PATH_MAX]);
+int ac_lead(const struct ac_report *report, pid_t other, struct ac_lead *lead);
 
 #endif

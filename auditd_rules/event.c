@@ -165,8 +165,8 @@ static void parse_device(struct ac_span span, struct ac_event_path *path)
 	if (!ac_span_hex((struct ac_span){ span.text, left }, &major) ||
 		!ac_span_hex((struct ac_span){ colon + 1, span.length - left - 1 }, &minor))
 		return;
-	path->major = (uint32_t)major;
-	path->minor = (uint32_t)minor;
+	path->object.major = (uint32_t)major;
+	path->object.minor = (uint32_t)minor;
 }
 
 /* Without touching the 4 KiB of the name. */
@@ -174,8 +174,8 @@ static void clear_path(struct ac_event_path *path)
 {
 	path->name[0] = 0;
 	path->cut = path->file_caps = false;
-	path->mode = path->major = path->minor = 0;
-	path->inode = 0;
+	path->mode = 0;
+	path->object = (struct ac_object){ 0 };
 }
 
 static void add_path_field(struct ac_event_path *path, const struct ac_field *field)
@@ -186,7 +186,7 @@ static void add_path_field(struct ac_event_path *path, const struct ac_field *fi
 		path->cut = ac_field_text(field, path->name, sizeof(path->name)) == -ENAMETOOLONG;
 	} else if (ac_span_is(field->name, "inode")) {
 		if (ac_span_decimal(field->value, (int64_t *)&number))
-			path->inode = number;
+			path->object.inode = number;
 	} else if (ac_span_is(field->name, "dev")) {
 		parse_device(field->value, path);
 	} else if (ac_span_is(field->name, "mode")) {

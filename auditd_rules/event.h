@@ -29,12 +29,16 @@ enum ac_event_seen { /* bits of ac_event.seen */
 	AC_SEEN_END = 1 << 9,
 };
 
+struct ac_object { /* a file as the kernel numbers it */
+	uint64_t inode; /* 0: none */
+	uint32_t major, minor;
+};
+
 struct ac_event_path {
 	char name[AC_PATH_MAX]; /* as typed; "" when the kernel had none */
 	bool cut; /* longer than AC_PATH_MAX */
 	uint32_t mode; /* 0: no inode */
-	uint64_t inode;
-	uint32_t major, minor;
+	struct ac_object object;
 	bool file_caps; /* the file carries capabilities */
 };
 

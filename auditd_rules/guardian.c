@@ -70,6 +70,7 @@ int ac_guardian_sync(struct ac_guardian *guardian, int timeout_ms, struct ac_err
 
 	if (getrandom(&mark, sizeof(mark), 0) != sizeof(mark))
 		return ac_fail_errno(err, EIO, "make a mark");
+	guardian->health.mark = 0; /* ours takes its place */
 	ac_watch_expect(guardian->watch, mark);
 	rc = ac_kernel_send_mark(&guardian->kernel, mark, err);
 	while (!rc && !ac_watch_saw(guardian->watch, mark)) {
@@ -91,25 +92,11 @@ static void handle_report(struct ac_guardian *guardian)
 {
 	struct ac_report *report = &guardian->report;
 	struct ac_cell *cell = ac_cell_of_uid(guardian, report->uid);
-	struct ac_verdict *verdict;
-	char path[AC_PATH_MAX];
 
 	if (!cell)
 		return;
 	if (report->kind == AC_VERDICT_RESOLVE) {
-		verdict = malloc(sizeof(*verdict));
-		if (verdict && !ac_lead(report, cell->launcher_pid, path)) {
-			ac_judge_path(&cell->judge, report->operation, false, path, verdict);
-			report->kind = verdict->kind;
-			report->class = verdict->class;
-			report->reason = verdict->reason;
-			memcpy(report->target, path, sizeof(report->target));
-		} else {
-			/* The process is gone, and with it the way: refused it was in any case. */
-			report->kind = AC_VERDICT_DENIED;
-			report->reason = "where the name led went with its process";
-		}
-		free(verdict);
+		ac_resolve(cell, report);
 		ac_watch_resolved(guardian->watch, report->uid, report);
 	}
 	if (report->kind == AC_VERDICT_DENIED)

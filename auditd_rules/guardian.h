@@ -40,6 +40,7 @@ struct ac_health {
 	uint32_t lost_before; /* the kernel's counter when it was last right */
 	uint64_t overruns, missing, config_changes; /* of the stream, as last seen */
 	uint64_t next_try_ms;
+	uint64_t mark, mark_ms; /* plugin: what was sent last, to see that it comes; 0: nothing */
 };
 
 struct ac_guardian {

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -18,8 +19,11 @@
 #include "state.h"
 
 #define ATTEMPTS 3
-#define MARK_MS 1000
+#define MARK_MS 1000 /* cells are frozen meanwhile */
+#define FIRST_MARK_MS 10000 /* nobody waits yet; a machine that boots is busy */
 #define QUIET_RETRY_MS 5000
+#define MARK_EACH_MS 2000
+#define STALLED_MS 3000
 
 static const unsigned pauses_ms[ATTEMPTS] = { 0, 300, 1000 };
 
@@ -59,7 +63,7 @@ static int open_stream(struct ac_guardian *guardian, struct ac_err *err)
 }
 
 /* Everything that watching needs, from the start. */
-static int set_up(struct ac_guardian *guardian, struct ac_err *err)
+static int set_up(struct ac_guardian *guardian, int mark_ms, struct ac_err *err)
 {
 	struct audit_status status;
 	int rc = ac_kernel_prepare(&guardian->kernel, guardian->config->enable_audit, err);
@@ -72,7 +76,7 @@ static int set_up(struct ac_guardian *guardian, struct ac_err *err)
 		return rc;
 	rc = open_stream(guardian, err);
 	if (!rc)
-		rc = ac_guardian_sync(guardian, MARK_MS, err);
+		rc = ac_guardian_sync(guardian, mark_ms, err);
 	if (!rc)
 		rc = ac_kernel_status(&guardian->kernel, &status, err);
 	if (!rc)
@@ -89,7 +93,7 @@ int ac_health_init(struct ac_guardian *guardian, struct ac_err *err)
 		rc = ac_watch_start(guardian->watch, guardian->warden.pulse, err);
 	}
 	if (!rc)
-		rc = set_up(guardian, err);
+		rc = set_up(guardian, FIRST_MARK_MS, err);
 	return rc;
 }
 
@@ -101,6 +105,32 @@ void ac_health_fini(struct ac_guardian *guardian)
 	ac_kernel_restore(&guardian->kernel);
 	ac_state_clear();
 	ac_kernel_close(&guardian->kernel);
+}
+
+/*
+ * The kernel's own stream can't stand still unseen; auditd can, stopped or before a full disk, and its
+ * pipe looks as if nothing happened.  So while sessions run it is asked, with a mark, for a sign of life.
+ */
+static const char *find_stalled(struct ac_guardian *guardian)
+{
+	struct ac_health *health = &guardian->health;
+	uint64_t now = ac_now_ms();
+
+	if (!guardian->plugin || !guardian->cells) {
+		health->mark = 0;
+		return NULL;
+	}
+	if (health->mark && !ac_watch_saw(guardian->watch, health->mark))
+		return now - health->mark_ms > STALLED_MS ? "auditd passes no records on" : NULL;
+	if (health->mark && now - health->mark_ms < MARK_EACH_MS)
+		return NULL;
+	if (getrandom(&health->mark, sizeof(health->mark), 0) != sizeof(health->mark))
+		return "no random number for a mark";
+	health->mark_ms = now;
+	ac_watch_expect(guardian->watch, health->mark);
+	return ac_kernel_send_mark(&guardian->kernel, health->mark, NULL)
+		       ? "the kernel takes no records of ours"
+		       : NULL;
 }
 
 static const char *find_wrong(struct ac_guardian *guardian)
@@ -129,7 +159,7 @@ static const char *find_wrong(struct ac_guardian *guardian)
 		return missing < 0 ? "the kernel does not tell its audit rules"
 				   : "audit rules were removed";
 	health->config_changes = stream.config_changes;
-	return NULL;
+	return find_stalled(guardian);
 }
 
 static void freeze_all(struct ac_guardian *guardian)
@@ -154,6 +184,15 @@ static void give_up(struct ac_guardian *guardian)
 		ac_cell_end(cell, AC_EVENT_LOST, guardian->health.wrong);
 }
 
+/* A pipe, unlike the kernel's stream, can't be opened anew. */
+static bool pipe_is_closed(struct ac_guardian *guardian)
+{
+	struct ac_stream stream;
+
+	ac_watch_stream(guardian->watch, &stream);
+	return guardian->plugin && stream.closed;
+}
+
 static void try_again(struct ac_guardian *guardian)
 {
 	struct ac_health *health = &guardian->health;
@@ -162,8 +201,13 @@ static void try_again(struct ac_guardian *guardian)
 
 	if (ac_now_ms() < health->next_try_ms)
 		return;
+	if (pipe_is_closed(guardian)) {
+		give_up(guardian);
+		guardian->stopping = true; /* make room for the one that the next auditd starts */
+		return;
+	}
 	health->attempts++;
-	if (!set_up(guardian, &err)) {
+	if (!set_up(guardian, MARK_MS, &err)) {
 		health->wrong = NULL;
 		health->attempts = 0;
 		keep(guardian, wrong, "watching again");

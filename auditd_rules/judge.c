@@ -220,7 +220,8 @@ static void judge_call(const struct ac_judge *judge, const struct ac_call *call,
 	ac_verdict_set(judge, verdict, AC_CLASS_NORMAL, "recorded by another rule");
 }
 
-/* Only filters that ask for it are logged: the launcher's (or one that the cell made itself). */
+/* Only filters that ask for it are logged: the launcher's (or one that the cell made itself).  The
+ * arguments are not told; the launcher's filter kills where they matter. */
 static void judge_seccomp(
 	const struct ac_judge *judge, const struct ac_event *event, struct ac_verdict *verdict)
 {
@@ -250,7 +251,11 @@ static void judge_seccomp(
 		return;
 	case AC_CALL_SOCKET:
 		verdict->operation = AC_OPERATION_NETWORK;
-		break;
+		if (action != SECCOMP_RET_KILL_PROCESS)
+			break; /* a family that nobody uses */
+		ac_verdict_set(
+			judge, verdict, AC_CLASS_NETWORK, "a socket that the firewall can't see");
+		return;
 	case AC_CALL_HANDLE:
 		ac_verdict_set(
 			judge, verdict, AC_CLASS_NORMAL, "refused, and programs go on without");
@@ -333,6 +338,8 @@ void ac_judge_event(const struct ac_judge *judge, const struct ac_event *event, 
 	verdict->relative = false;
 	verdict->directory = -1;
 	verdict->follow = true;
+	verdict->object = (struct ac_object){ 0 };
+	verdict->barred = false;
 	if (event->seen & (AC_SEEN_SYSCALL | AC_SEEN_SECCOMP) &&
 		judge_identity(judge, event, verdict))
 		return;

@@ -5,7 +5,8 @@
  * It is asked again after each record of an event and answers WAIT until it knows; with `complete`
  * it always answers.  Names in audit records are what was typed.  Where a refused name leads through
  * a place that the cell can fill with symlinks, the answer is RESOLVE: the caller freezes the cell,
- * finds out what the name leads to, and asks ac_judge_path() about that.
+ * finds out what the name leads to, and asks ac_judge_path() about that.  Names change; the inode in
+ * the record is what was refused, and comes with the answer.
  */
 #ifndef AC_JUDGE_H
 #define AC_JUDGE_H
@@ -55,6 +56,8 @@ struct ac_verdict {
 	bool relative; /* target starts at descriptor `directory` of the process */
 	int directory; /* AT_FDCWD: at its working directory */
 	bool follow; /* the last component, too */
+	struct ac_object object; /* what the kernel came to, if it came that far */
+	bool barred; /* it did not: a directory on the way refused to be searched */
 };
 
 void ac_judge_event(const struct ac_judge *judge, const struct ac_event *event, bool complete,

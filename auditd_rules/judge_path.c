@@ -209,6 +209,17 @@ static void keep_typed(
 	verdict->relative = !absolute;
 }
 
+/* The answer lies in what the name leads to. */
+static void leave_open(
+	const struct ac_event *event, const struct ac_event_path *path, struct ac_verdict *verdict)
+{
+	verdict->kind = AC_VERDICT_RESOLVE;
+	verdict->object = path->object;
+	/* The last item of a name that was followed to its directory has that one's record beside it. */
+	verdict->barred = event->exit == -EACCES && !path->object.inode &&
+			  !event->parent.object.inode;
+}
+
 /* Makes the typed name absolute as far as the records go; false: it is relative to a descriptor. */
 static bool complete_name(const struct ac_call *call, const struct ac_event *event,
 	const struct ac_event_path *path, struct ac_verdict *verdict)
@@ -247,7 +258,10 @@ static void judge_name(const struct ac_judge *judge, const struct ac_call *call,
 	if (!complete_name(call, event, path, verdict)) {
 		ac_verdict_set(
 			judge, verdict, AC_CLASS_OUTSIDE_REFUSED, "relative to a descriptor");
-		verdict->kind = event->success ? AC_VERDICT_SILENT : AC_VERDICT_RESOLVE;
+		if (event->success)
+			verdict->kind = AC_VERDICT_SILENT;
+		else
+			leave_open(event, path, verdict);
 		return;
 	}
 	ac_judge_path(judge, operation, event->success, verdict->target, verdict);
@@ -255,7 +269,7 @@ static void judge_name(const struct ac_judge *judge, const struct ac_call *call,
 		return;
 	if (goes_back(path->name) || (verdict->kind != AC_VERDICT_ESCAPE &&
 					     may_lead_elsewhere(judge, verdict->target))) {
-		verdict->kind = AC_VERDICT_RESOLVE;
+		leave_open(event, path, verdict);
 		keep_typed(event, path, verdict);
 	}
 }
@@ -352,7 +366,7 @@ void ac_judge_exec(const struct ac_judge *judge, const struct ac_call *call,
 	if (!known) {
 		ac_verdict_set(
 			judge, verdict, AC_CLASS_OUTSIDE_REFUSED, "relative to a descriptor");
-		verdict->kind = AC_VERDICT_RESOLVE;
+		leave_open(event, path, verdict);
 		return;
 	}
 	if (event->success && strncmp(event->exe, "/memfd:", 7) != 0)

@@ -65,7 +65,16 @@ static int anomaly_type(enum ac_operation operation)
 	return ANOM_SESSION;
 }
 
-/* The record that SIEMs read; without it the JSON line still stands. */
+/* Whose login a session counts as: the human's; where sudo had none, the session's own. */
+static uid_t login_of(const struct ac_cell *cell)
+{
+	uid_t loginuid = cell->session.policy->plan.loginuid;
+
+	return loginuid == UINT32_MAX ? cell->uid : loginuid;
+}
+
+/* The record that SIEMs read; without it the JSON line still stands.  What ends a session is sent in
+ * the name of its login; that costs a process and a LOGIN record, so what only counts is not. */
 static void send_record(int type, const struct ac_cell *cell, const char *what,
 	const struct ac_report *report, bool success)
 {
@@ -79,14 +88,16 @@ static void send_record(int type, const struct ac_cell *cell, const char *what,
 	}
 	if (report && path && exe &&
 		asprintf(&text,
-			"op=agentcell-%s session=%s acct=\"%s\" id=%u cell-pid=%d access=%s %s %s",
+			"op=agentcell-%s session=%s acct=\"%s\" uid=%u cell-pid=%d access=%s %s %s",
 			what, cell->id, policy->os_user, cell->uid, (int)report->pid,
 			ac_operation_name(report->operation), path, exe) < 0)
 		text = NULL;
-	if (!report && asprintf(&text, "op=agentcell-%s session=%s acct=\"%s\" id=%u", what,
+	if (!report && asprintf(&text, "op=agentcell-%s session=%s acct=\"%s\" uid=%u", what,
 			       cell->id, policy->os_user, cell->uid) < 0)
 		text = NULL;
-	if (text)
+	if (text && (type == RESP_ANOMALY || type == TRUSTED_APP || type == USER_START ||
+			    ac_warden_record(
+				    &cell->guardian->warden, login_of(cell), type, text, success)))
 		(void)ac_log_audit(type, text, success, NULL);
 	free(text);
 	free(path);

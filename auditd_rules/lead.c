@@ -29,7 +29,9 @@
 struct walk {
 	pid_t pid;
 	bool borrowed; /* pid is not the one that went, but another of its cell */
+	uid_t uid; /* the session's, and its gid */
 	bool follow; /* the last component, too */
+	bool barred;
 	unsigned links, steps;
 	int fd; /* where we are */
 	char rest[AC_PATH_MAX]; /* still to go */
@@ -186,6 +188,18 @@ static int start(const struct ac_report *report, pid_t other, struct walk *walk)
 	return walk->fd < 0 ? -errno : 0;
 }
 
+/* Is this a directory that the session may not search?  Modes as the view maps them. */
+static bool bars(const struct walk *walk)
+{
+	struct stat st;
+	mode_t search;
+
+	if (fstat(walk->fd, &st) || !S_ISDIR(st.st_mode))
+		return false;
+	search = st.st_uid == walk->uid ? S_IXUSR : st.st_gid == walk->uid ? S_IXGRP : S_IXOTH;
+	return !(st.st_mode & search);
+}
+
 static int walk_on(struct walk *walk, char path[AC_PATH_MAX])
 {
 	char component[256];
@@ -197,6 +211,7 @@ static int walk_on(struct walk *walk, char path[AC_PATH_MAX])
 		rc = next(walk, component);
 		if (rc || !*component || !strcmp(component, "."))
 			continue;
+		walk->barred = walk->barred || bars(walk);
 		rc = strcmp(component, "..") ? enter(walk, component) : go_up(walk);
 		if (rc == -ENOENT || rc == -ENOTDIR || rc == -EACCES)
 			return name_missing(walk, component, path);
@@ -204,13 +219,16 @@ static int walk_on(struct walk *walk, char path[AC_PATH_MAX])
 	return rc ? rc : name_of(walk->fd, path);
 }
 
-int ac_lead(const struct ac_report *report, pid_t other, char path[AC_PATH_MAX])
+int ac_lead(const struct ac_report *report, pid_t other, struct ac_lead *lead)
 {
-	struct walk walk = { .pid = report->pid, .follow = report->follow, .fd = -1 };
+	struct walk walk = {
+		.pid = report->pid, .uid = report->uid, .follow = report->follow, .fd = -1
+	};
 	int rc = start(report, other, &walk);
 
 	if (!rc)
-		rc = walk_on(&walk, path);
+		rc = walk_on(&walk, lead->path);
+	lead->barred = walk.barred;
 	if (walk.fd >= 0)
 		close(walk.fd);
 	return rc;

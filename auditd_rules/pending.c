@@ -78,7 +78,9 @@ static void fill_report(struct ac_report *report, const struct ac_pending *pendi
 	report->reason = verdict->reason;
 	report->relative = verdict->relative;
 	report->follow = verdict->follow;
+	report->barred = verdict->barred;
 	report->directory = verdict->directory;
+	report->object = verdict->object;
 	memcpy(report->comm, event->comm, sizeof(report->comm));
 	copy(report->exe, event->exe);
 	copy(report->cwd, event->cwd);

@@ -18,6 +18,9 @@
 
 #define SYNC_MS 2000
 #define REPORT_MAX AC_WIRE_TEXT_MAX
+#ifndef AC_HEARTBEAT_MS /* tests have less time */
+#define AC_HEARTBEAT_MS 60000
+#endif
 
 static int rank(enum ac_life_event event)
 {
@@ -60,6 +63,7 @@ static int release(struct ac_guardian *guardian, struct ac_cell *cell, struct ac
 	rc = ac_guardian_sync(guardian, SYNC_MS, err);
 	if (rc)
 		return rc;
+	ac_secrets_learn(cell);
 	ac_watch_arm(guardian->watch, cell->uid, cell->launcher_pid);
 	cell->launcher_ready = true;
 	rc = ac_drive(&session->life, &ac_session_ops, session, AC_STATE_RUNNING);
@@ -206,7 +210,7 @@ void ac_cell_second(struct ac_guardian *guardian, struct ac_cell *cell)
 		return;
 	if (cell->sudo.fd >= 0)
 		follow_sudo(guardian, cell);
-	if (ac_now_ms() - cell->heartbeat_ms < 60000 ||
+	if (ac_now_ms() - cell->heartbeat_ms < AC_HEARTBEAT_MS ||
 		!ac_watch_read(guardian->watch, cell->uid, &guardian->watched))
 		return;
 	cell->heartbeat_ms = ac_now_ms();

@@ -6,8 +6,11 @@
 #include "warden.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,6 +25,7 @@
 #include "canary.h"
 #include "cgroup.h"
 #include "journal.h"
+#include "log.h"
 #include "util.h"
 
 #define ROUND_MS 250
@@ -29,13 +33,20 @@
 #define ANSWER_MS 3000
 #define NICE (-10)
 
-enum { ASK_CANARY = 1, ASK_STOP };
+#define TEXT_MAX 20000 /* two names of AC_PATH_MAX, in hex */
 
-struct question {
+enum { ASK_CANARY = 1, ASK_STOP, ASK_RECORD };
+
+struct question { /* sent as far as it is used */
 	uint32_t what;
-	uid_t uid;
+	uid_t uid; /* of a record: the login's */
 	gid_t gid;
+	int32_t type;
+	uint32_t success;
+	char text[TEXT_MAX];
 };
+
+#define WITHOUT_TEXT offsetof(struct question, text)
 
 struct answer {
 	int32_t status; /* 0, or what went wrong */
@@ -93,10 +104,43 @@ static void play_canary(int fd, const struct question *question)
 	(void)!send(fd, &answer, sizeof(answer), MSG_NOSIGNAL);
 }
 
+static bool become_login(uid_t loginuid)
+{
+	ac_autoclose int fd = open("/proc/self/loginuid", O_WRONLY | O_CLOEXEC);
+
+	return fd >= 0 && dprintf(fd, "%u", loginuid) > 0;
+}
+
+/* By a grandchild, which may wait for the kernel's queue as long as it must. */
+static void play_record(const struct question *question)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (fork() == 0) {
+			(void)become_login(question->uid); /* not allowed: then as whoever we are */
+			(void)ac_log_audit(question->type, question->text, question->success, NULL);
+		}
+		_exit(0);
+	}
+	if (pid > 0)
+		(void)waitpid(pid, NULL, 0);
+}
+
+/* Of the right size for what it asks; then true. */
+static bool is_question(struct question *question, ssize_t length, uint32_t what)
+{
+	if (length < (ssize_t)WITHOUT_TEXT || question->what != what)
+		return false;
+	question->text[(size_t)length - WITHOUT_TEXT < TEXT_MAX ? (size_t)length - WITHOUT_TEXT
+								: TEXT_MAX - 1] = 0;
+	return true;
+}
+
 static void run(int fd, struct ac_pulse *pulse)
 {
+	static struct question question;
 	struct pulse_watch watch = { 0 }, guardian = { 0 };
-	struct question question = { 0 };
 
 	for (;;) {
 		struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
@@ -110,10 +154,12 @@ static void run(int fd, struct ac_pulse *pulse)
 				return;
 			}
 		}
-		if (length == sizeof(question) && question.what == ASK_STOP)
+		if (is_question(&question, length, ASK_STOP))
 			return;
-		if (length == sizeof(question) && question.what == ASK_CANARY)
+		if (is_question(&question, length, ASK_CANARY))
 			play_canary(fd, &question);
+		if (is_question(&question, length, ASK_RECORD))
+			play_record(&question);
 		if (is_still(&watch, atomic_load(&pulse->watch), AC_WARDEN_BLIND_MS) ||
 			is_still(&guardian, atomic_load(&pulse->guardian), AC_WARDEN_STUCK_MS))
 			kill_all(pulse);
@@ -167,14 +213,36 @@ int ac_warden_start(struct ac_warden *warden, struct ac_err *err)
 	return 0;
 }
 
+static bool ask(struct ac_warden *warden, const struct question *question, size_t text_length)
+{
+	size_t length = WITHOUT_TEXT + text_length;
+
+	return send(warden->fd, question, length, MSG_NOSIGNAL) == (ssize_t)length;
+}
+
+int ac_warden_record(
+	struct ac_warden *warden, uid_t loginuid, int type, const char *text, bool success)
+{
+	static struct question question; /* the guardian is one thread; too large for a stack */
+	size_t length = strlen(text);
+
+	if (length >= TEXT_MAX)
+		return -EMSGSIZE;
+	question = (struct question){
+		.what = ASK_RECORD, .uid = loginuid, .type = type, .success = success
+	};
+	memcpy(question.text, text, length);
+	return ask(warden, &question, length) ? 0 : -errno;
+}
+
 int ac_warden_canary(
 	struct ac_warden *warden, uid_t uid, gid_t gid, bool *landlock, struct ac_err *err)
 {
-	struct question question = { ASK_CANARY, uid, gid };
+	struct question question = { .what = ASK_CANARY, .uid = uid, .gid = gid };
 	struct pollfd poll_fd = { .fd = warden->fd, .events = POLLIN };
 	struct answer answer;
 
-	if (send(warden->fd, &question, sizeof(question), MSG_NOSIGNAL) != sizeof(question))
+	if (!ask(warden, &question, 0))
 		return ac_fail_errno(err, errno, "ask the warden for a canary");
 	while (poll(&poll_fd, 1, ANSWER_MS) < 0 && errno == EINTR)
 		;
@@ -198,7 +266,7 @@ void ac_warden_stop(struct ac_warden *warden)
 
 	if (warden->fd < 0)
 		return;
-	(void)!send(warden->fd, &question, sizeof(question), MSG_NOSIGNAL);
+	(void)ask(warden, &question, 0);
 	close(ac_take_fd(&warden->fd));
 	while (waitpid(warden->pid, NULL, 0) < 0 && errno == EINTR)
 		;

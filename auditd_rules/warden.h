@@ -41,6 +41,11 @@ int ac_warden_start(struct ac_warden *warden, struct ac_err *err);
 int ac_warden_canary(
 	struct ac_warden *warden, uid_t uid, gid_t gid, bool *landlock, struct ac_err *err);
 
+/* Sends an audit record in the name of that login (the kernel tells who sends, and only a process of
+ * its own can be somebody else); nobody waits for it.  -errno: not even asked. */
+int ac_warden_record(
+	struct ac_warden *warden, uid_t loginuid, int type, const char *text, bool success);
+
 /* An orderly end: nothing is killed. */
 void ac_warden_stop(struct ac_warden *warden);
 

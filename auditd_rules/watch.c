@@ -47,7 +47,7 @@ void ac_slot_freeze(struct ac_slot *slot, bool frozen)
 void ac_slot_kill(struct ac_slot *slot)
 {
 	(void)put(slot->freeze_fd, "1"); /* nothing runs on while the kill goes through the list */
-	slot->watched.kill_failed = !put(slot->kill_fd, "1");
+	(void)put(slot->kill_fd, "1"); /* the guardian kills again, and waits until all are dead */
 }
 
 void ac_watch_notify(struct ac_watch *watch)

@@ -32,8 +32,9 @@ struct ac_report { /* one judged event, for people and logs */
 	int syscall;
 	int64_t exit;
 	const char *reason; /* static, or the silent list's, which lives as long as the program */
-	bool relative, follow;
+	bool relative, follow, barred; /* these and the next two: see struct ac_verdict */
 	int directory;
+	struct ac_object object;
 	char comm[64];
 	char exe[AC_PATH_MAX];
 	char cwd[AC_PATH_MAX];
@@ -50,7 +51,6 @@ struct ac_watched { /* a copy of what the hot thread knows of one session */
 	unsigned canary; /* enum ac_canary_seen */
 	bool armed; /* the harness runs */
 	bool escaped;
-	bool kill_failed;
 	unsigned resolving; /* events that wait for ac_watch_resolved() */
 	uint64_t events, denied, dropped; /* dropped: denied ones that did not fit the ring */
 	struct ac_report escape; /* the first */

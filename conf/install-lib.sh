@@ -160,6 +160,7 @@ programs() { # mode source target
 }
 
 configuration() { # likewise, but an admin's file stays
+	sed "s|/usr/sbin/|$sbindir/|" "$top/auditd_rules/agentcell-plugin.conf" >"$undo/agentcell-plugin.conf"
 	echo "0644 $top/conf/agentcell.conf $sysconfdir/agentcell/agentcell.conf"
 	for profile in "$top"/conf/harness.d/*.conf; do
 		echo "0644 $profile $sysconfdir/agentcell/harness.d/${profile##*/}"
@@ -169,7 +170,8 @@ configuration() { # likewise, but an admin's file stays
 	done
 	echo "0644 $top/auditd_rules/silent.conf $sysconfdir/agentcell/silent.conf"
 	echo "0644 $top/conf/pam.d/agentcell $sysconfdir/pam.d/agentcell"
-	echo "0640 $top/auditd_rules/40-agentcell.rules $sysconfdir/audit/rules.d/40-agentcell.rules"
+	echo "0640 $B/40-agentcell.rules $sysconfdir/audit/rules.d/40-agentcell.rules"
+	echo "0640 $undo/agentcell-plugin.conf $sysconfdir/audit/plugins.d/agentcell.conf"
 	echo "0644 $top/conf/logrotate.conf $sysconfdir/logrotate.d/agentcell"
 }
 

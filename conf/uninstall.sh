@@ -44,7 +44,7 @@ unguard_sessions() {
 
 remove_configuration() {
 	drop "$sysconfdir/pam.d/agentcell" "$sysconfdir/logrotate.d/agentcell" \
-		"$sysconfdir/audit/rules.d/40-agentcell.rules"
+		"$sysconfdir/audit/rules.d/40-agentcell.rules" "$sysconfdir/audit/plugins.d/agentcell.conf"
 }
 
 remove_programs() {

@@ -11,11 +11,15 @@
  * Two filters in each session.  What is refused with ENOSYS is refused quietly, since every start of
  * a thread asks for clone3; what the other one refuses goes on record (SECCOMP_FILTER_FLAG_LOG), since
  * no honest program asks for it, and no audit rule sees a call that a filter has refused.
+ *
+ * A record of a refused call tells no arguments.  So a socket that would lead past the firewall is not
+ * refused like the family that nobody has heard of: the process is killed, which the record does tell.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <seccomp.h>
@@ -31,6 +35,9 @@
 /* The first number that this list does not know; all architectures count alike from 424 on. */
 #define FIRST_UNKNOWN 470
 #define LOW32 0xffffffffu
+#define FAMILIES 64 /* more than there are */
+#define NETLINK_LAST 31 /* the kernel has no more protocols */
+#define DEATH (-1) /* in place of an error number */
 
 enum where { ALWAYS, OUTER_ONLY };
 
@@ -138,13 +145,13 @@ static bool is_quiet;
 static void deny(scmp_filter_ctx filter, int error, const char *name, int number, unsigned count,
 	const struct scmp_arg_cmp *arguments)
 {
+	uint32_t action = error == DEATH ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ERRNO((uint32_t)error);
 	int call = find_call(name, number);
 	int code;
 
 	if (call < 0 || is_quiet != (error == ENOSYS))
 		return;
-	code = seccomp_rule_add_array(
-		filter, SCMP_ACT_ERRNO((uint32_t)error), call, count, arguments);
+	code = seccomp_rule_add_array(filter, action, call, count, arguments);
 	if (code)
 		fail(name, code);
 }
@@ -200,29 +207,67 @@ static void deny_modes(scmp_filter_ctx filter)
 	}
 }
 
+/* No two rules may match one call: which action won would be libseccomp's to choose. */
+static bool is_raw(unsigned type)
+{
+	return type == SOCK_RAW || type == SOCK_PACKET;
+}
+
+static void deny_internet(scmp_filter_ctx filter, unsigned family)
+{
+	struct scmp_arg_cmp arguments[3] = { when(0, SCMP_CMP_EQ, family) };
+
+	for (unsigned type = 0; type < 16; type++) {
+		arguments[1] = when_bits(1, 0xf, type);
+		if (is_raw(type)) {
+			deny(filter, DEATH, "socket", -1, 2, arguments);
+			continue;
+		}
+		if (type == SOCK_SEQPACKET || type == SOCK_DCCP) {
+			deny(filter, EPROTONOSUPPORT, "socket", -1, 2, arguments);
+			continue;
+		}
+		/* MPTCP, SCTP, UDP-Lite and newer; ICMP is left to nft, which reports it. */
+		arguments[2] = when(2, SCMP_CMP_GT, 58);
+		deny(filter, EPROTONOSUPPORT, "socket", -1, 3, arguments);
+		arguments[2] = when(2, SCMP_CMP_EQ, 33);
+		deny(filter, EPROTONOSUPPORT, "socket", -1, 3, arguments);
+	}
+}
+
+/* Of the kernel's own sockets the routing tables, to read; the one of auditing is an attack on it. */
+static void deny_netlink(scmp_filter_ctx filter)
+{
+	struct scmp_arg_cmp family = when(0, SCMP_CMP_EQ, AF_NETLINK);
+
+	for (unsigned protocol = 1; protocol <= NETLINK_LAST; protocol++)
+		deny_two(filter, protocol == NETLINK_AUDIT ? DEATH : EPROTONOSUPPORT, "socket",
+			family, when(2, SCMP_CMP_EQ, protocol));
+	deny_two(filter, EPROTONOSUPPORT, "socket", family, when(2, SCMP_CMP_GT, NETLINK_LAST));
+}
+
 /* Only what nft and Landlock can judge: UNIX, IPv4, IPv6, and the kernel's routing tables to read.
  * Upper halves of the arguments are ignored by the kernel; here they only lead to a refusal. */
 static void deny_sockets(scmp_filter_ctx filter)
 {
-	static const unsigned families[] = { AF_INET, AF_INET6 };
-	static const unsigned types[] = { SOCK_RAW, SOCK_SEQPACKET, SOCK_DCCP, SOCK_PACKET };
+	static const unsigned past_nft[] = { AF_PACKET, AF_KEY, AF_VSOCK, AF_XDP };
 
-	for (unsigned family = 0; family < AF_NETLINK; family++)
-		if (family != AF_UNIX && family != AF_INET && family != AF_INET6)
-			deny_one(filter, EAFNOSUPPORT, "socket", when(0, SCMP_CMP_EQ, family));
-	deny_one(filter, EAFNOSUPPORT, "socket", when(0, SCMP_CMP_GT, AF_NETLINK));
-	deny_one(filter, EAFNOSUPPORT, "socketpair", when(0, SCMP_CMP_NE, AF_UNIX));
-	deny_two(filter, EPROTONOSUPPORT, "socket", when(0, SCMP_CMP_EQ, AF_NETLINK),
-		when(2, SCMP_CMP_NE, 0));
-	for (size_t i = 0; i < 2; i++) {
-		struct scmp_arg_cmp family = when(0, SCMP_CMP_EQ, families[i]);
+	for (unsigned family = 0; family < FAMILIES; family++) {
+		int error = EAFNOSUPPORT;
 
-		for (size_t k = 0; k < sizeof(types) / sizeof(types[0]); k++)
-			deny_two(filter, EPERM, "socket", family, when_bits(1, 0xf, types[k]));
-		/* MPTCP, SCTP, UDP-Lite and newer; ICMP is left to nft, which reports it. */
-		deny_two(filter, EPROTONOSUPPORT, "socket", family, when(2, SCMP_CMP_GT, 58));
-		deny_two(filter, EPROTONOSUPPORT, "socket", family, when(2, SCMP_CMP_EQ, 33));
+		if (family == AF_UNIX || family == AF_INET || family == AF_INET6 ||
+			family == AF_NETLINK)
+			continue;
+		for (size_t i = 0; i < sizeof(past_nft) / sizeof(past_nft[0]); i++)
+			if (family == past_nft[i])
+				error = DEATH;
+		deny_one(filter, error, "socket", when(0, SCMP_CMP_EQ, family));
 	}
+	deny_one(filter, EAFNOSUPPORT, "socket", when(0, SCMP_CMP_GE, FAMILIES));
+	deny_one(filter, EAFNOSUPPORT, "socketpair", when(0, SCMP_CMP_NE, AF_UNIX));
+	deny_netlink(filter);
+	deny_internet(filter, AF_INET);
+	deny_internet(filter, AF_INET6);
 }
 
 /* Joining a multicast group sends a packet that is nobody's: no firewall rule by account sees it. */

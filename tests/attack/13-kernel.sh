@@ -69,13 +69,17 @@ control 'the call keyctl' "python3 call.py 250 0 -3 0 | grep -q 'result [0-9]'"
 for number in 250 248 249 425 426 427 437 435 323; do
 	refused "call $number (keys, io_uring, openat2, clone3, userfaultfd)" '' "python3 call.py $number 0 0 0 0 0 | grep -q 'not implemented' && echo good"
 done
-for socket in 'AF_PACKET, socket.SOCK_RAW' '40, socket.SOCK_STREAM' '38, socket.SOCK_SEQPACKET' 'AF_INET, socket.SOCK_RAW'; do
+check 'control: root outside gets a packet socket' python3 -c 'import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)'
+control 'the socket of auditing' "python3 -c 'import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 9)'"
+for socket in 'AF_PACKET, socket.SOCK_RAW' '40, socket.SOCK_STREAM' 'AF_INET, socket.SOCK_RAW' \
+	'AF_NETLINK, socket.SOCK_RAW, 9'; do
 	family=${socket%%,*}
 	case $family in
 	AF_*) family=socket.$family ;;
 	esac
-	refused "a socket of family ${socket%%,*}, type ${socket##*.}" socket "! python3 -c 'import socket; socket.socket($family,${socket#*,})' 2>/dev/null && echo good"
+	escapes "a socket past the firewall ($socket)" socket "python3 -c 'import socket; socket.socket($family,${socket#*,})'"
 done
+refused 'a socket of a family that nobody uses' socket "! python3 -c 'import socket; socket.socket(38, socket.SOCK_SEQPACKET)' 2>/dev/null && echo good"
 
 # --- 38: using up.  The machine answers meanwhile, and nothing is left afterwards.
 responsive() { # name: a process can be started, within a second

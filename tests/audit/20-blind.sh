@@ -146,7 +146,7 @@ listener_start
 start
 listener_stop
 ends 'the listener is stopped in order' "$lost"
-equal 'auditing is off again' "$(auditctl -s | sed -n 's/^enabled //p')" 0
+equal 'auditing is as it was found' "$(auditctl -s | sed -n 's/^enabled //p')" "$audit_was"
 equal 'no rule of ours is left' "$(auditctl -l | grep -c agentcell)" 0
 listener_start
 

@@ -19,7 +19,7 @@ neighbour() { # one that works on, and is refused something now and then
 lost_before=$(auditctl -s | sed -n 's/^lost //p')
 neighbour &
 beside=$!
-wait_for 5 test -s /home/dev/second/ticks
+wait_for 20 test -s /home/dev/second/ticks
 for word in flood log-flood; do
 	path=/home/dev/project/text
 	[ $word != flood ] || path=/srv

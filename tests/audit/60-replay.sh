@@ -6,9 +6,9 @@
 
 listener_start
 cp "$attack" /home/dev/project/attack
-"$build/audit/record" 8 >/run/stream 2>&1 8>&- &
+"$build/audit/record" >/run/stream 2>&1 8>&- &
 recorder=$!
-sleep 0.3
+wait_for 20 grep -q recording /run/stream
 i=0
 for words in 'plain /home/dev/.ssh/id_ed25519' 'plain /srv' 'execute /usr/bin/sudo' 'mount /tmp' \
 	'create /usr/lib/x' 'link /home/dev/.ssh/id_ed25519'; do
@@ -18,6 +18,7 @@ for words in 'plain /home/dev/.ssh/id_ed25519' 'plain /srv' 'execute /usr/bin/su
 	run -P "/run/policy.$i" -u "7101$i" -w 1 -- ./attack $words
 	echo "$status" >"/run/policy.$i/status"
 done
+kill "$recorder"
 wait "$recorder"
 check 'something was recorded' test "$(wc -l </run/stream)" -gt 100
 

@@ -59,6 +59,18 @@ static long link_and_create(const char *path)
 	return symlink(path, "link") ? -1 : create("link");
 }
 
+/* Tries, takes the name away and is gone before anybody can look. */
+static long gone(const char *path)
+{
+	(void)unlink("gone.link");
+	if (symlink(path, "gone.link"))
+		return -1;
+	(void)plain("gone.link");
+	(void)unlink("gone.link");
+	(void)creat("gone", 0600);
+	_exit(0);
+}
+
 /* Through a directory that is a symlink: the name looks as if it lay inside. */
 static long link_directory(const char *path)
 {
@@ -436,41 +448,6 @@ static long log_flood(const char *path)
 	return 0;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-/* Violates once, then goes on reading for as long as it lives; the file "spree" tells the tale:
- * before, after, last sign of life (ns), files read. */
-static long spree(const char *path)
-{
-	int fd = open("spree", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-	volatile uint64_t *tale;
-	char buffer[64];
-
-	if (fd < 0 || ftruncate(fd, 4096))
-		return -1;
-	tale = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (tale == MAP_FAILED)
-		return -1;
-	memset((void *)(uintptr_t)tale, 0, 4096);
-	tale[0] = now_ns();
-	(void)plain(path);
-	tale[1] = now_ns();
-	for (;;) {
-		int text = open("text", O_RDONLY | O_CLOEXEC);
-
-		if (read(text, buffer, sizeof(buffer)) > 0)
-			tale[3]++;
-		close(text);
-		tale[2] = now_ns();
-	}
-}
-
 static const struct {
 	const char *word;
 	long (*act)(const char *path);
@@ -479,6 +456,7 @@ static const struct {
 	{ "create", create },
 	{ "link", link_to },
 	{ "link-create", link_and_create },
+	{ "gone", gone },
 	{ "link-directory", link_directory },
 	{ "chain", chain },
 	{ "dots", dots },
@@ -521,7 +499,6 @@ static const struct {
 	{ "flood", flood },
 	{ "build", build },
 	{ "log-flood", log_flood },
-	{ "spree", spree },
 };
 
 int main(int argc, char **argv)

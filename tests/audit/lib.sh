@@ -12,11 +12,12 @@ attack=$build/audit/attack
 json_log=/var/log/agentcell/agentcell.jsonl
 listener=
 : >/run/ids
+audit_was=$(auditctl -s | sed -n 's/^enabled //p')
 
 mkdir -p /etc/agentcell/harness.d /etc/audit/rules.d
 cp "$tree"/conf/harness.d/*.conf /etc/agentcell/harness.d/
 cp "$tree/auditd_rules/silent.conf" /etc/agentcell/silent.conf
-sed 's/70000/71000/g; s/70999/71999/g' "$tree/auditd_rules/40-agentcell.rules" \
+sed 's/70000/71000/g; s/70999/71999/g' "$build/40-agentcell.rules" \
 	>/etc/audit/rules.d/40-agentcell.rules
 cat >/etc/agentcell/agentcell.conf <<EOF
 [session]
@@ -44,9 +45,9 @@ wait_for() { # seconds command...: until it succeeds
 
 listener_start() {
 	rm -f /run/listener.ready
-	"$build/agentcelld" -n 3 3>/run/listener.ready 8>&- >>/run/listener.log 2>&1 &
+	"${agentcelld:-$build/agentcelld}" -n 3 3>/run/listener.ready 8>&- >>/run/listener.log 2>&1 &
 	listener=$!
-	wait_for 10 test -s /run/listener.ready || {
+	wait_for 30 test -s /run/listener.ready || {
 		sandbox_say 'the listener does not start:'
 		cat /run/listener.log >&2
 		exit 1
@@ -60,9 +61,21 @@ listener_stop() {
 	listener=
 }
 
+# Cells lie outside of the sandbox's own cgroup: what a failed test left would stand in the way of others.
+kill_cells() {
+	while read -r id; do
+		cell=$(sandbox_cgroup_root)/agentcell/$id
+		[ -d "$cell" ] || continue
+		echo 1 >"$cell/cgroup.kill"
+		wait_for 5 rmdir "$cell"
+	done </run/ids
+}
+
 tell_and_stop() {
 	listener_stop
+	kill_cells
 	[ "$tap_failed" = 0 ] || sed 's/^/# /' /run/listener.log
+	[ "$tap_failed" = 0 ] || tail -n 12 "$json_log" | sed 's/^/# /'
 }
 trap 'tell_and_stop' EXIT
 

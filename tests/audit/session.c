@@ -3,12 +3,13 @@
  * A sudo without sudo: one session, made by hand and told to the listener as sudo's process would.
  *
  *     session [-i id] [-u uid] [-r risk] [-w seconds] [-p path]... [-b bait]... [-e host:port]
- *             [-C] [-L] [-T] [-s state-file] [-P directory] -- command [argument]...
+ *             [-C] [-L] [-T] [-N] [-s state-file] [-P directory] -- command [argument]...
  *
  * -P: leaves a copy of the policy there.  The child is the launcher: it takes the uid, reports, waits for GO, confines itself by Landlock as
  * the real one does (-L: not), and execs.  Prints what the listener says; exits with the cause
  * (enum ac_cause) of ENDED, 99 when it was refused, 98 when the connection was lost.
- * -C: never says EXITED (a sudo that is stuck).  -T: prints when the command died (monotonic ns).
+ * -C: never says EXITED (a sudo that is stuck).  -T: prints when the last process was dead (monotonic
+ * ns).  -N: no listener, no session: only the uid, Landlock and the command.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +40,7 @@
 static struct ac_err err;
 static struct ac_session_policy session;
 static const char *policy_copy;
-static bool landlock = true, says_exited = true, tells_death;
+static bool landlock = true, says_exited = true, tells_death, listener = true;
 static const char *readable[] = { "/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "/dev" };
 
 static int fail(const char *what)
@@ -191,9 +192,9 @@ static void launch(int fd, char **command)
 		prctl(PR_SET_PDEATHSIG, 0))
 		_exit(fail("take the uid"));
 	ac_wire_make(&message, AC_WIRE_READY, session.plan.session_id, getpid(), "");
-	if (ac_wire_send(fd, &message, NULL, 0, &err) ||
-		ac_wire_receive(fd, &message, NULL, NULL, NULL, 15000, &err) ||
-		message.type != AC_WIRE_GO)
+	if (listener && (ac_wire_send(fd, &message, NULL, 0, &err) ||
+				ac_wire_receive(fd, &message, NULL, NULL, NULL, 15000, &err) ||
+				message.type != AC_WIRE_GO))
 		_exit(fail("wait for GO"));
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || (landlock && confine()))
 		_exit(fail("confine"));
@@ -201,16 +202,34 @@ static void launch(int fd, char **command)
 	_exit(127);
 }
 
-static void print_death(void)
+/* The others of the session may outlive the one that we know. */
+static void wait_empty(int cgroup_fd)
+{
+	int fd = openat(cgroup_fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	struct pollfd changed = { .fd = fd, .events = POLLPRI };
+	char text[256];
+	ssize_t length;
+
+	while ((length = pread(fd, text, sizeof(text) - 1, 0)) > 0) {
+		text[length] = 0;
+		if (strstr(text, "populated 0"))
+			break;
+		(void)poll(&changed, 1, 1000);
+	}
+	close(fd);
+}
+
+static void print_death(int cgroup_fd)
 {
 	struct timespec now;
 
+	wait_empty(cgroup_fd);
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	(void)printf("death %lld\n", (long long)now.tv_sec * 1000000000 + now.tv_nsec);
 }
 
 /* Until the listener says how it ended. */
-static int supervise(int fd, pid_t child, const char *state_file)
+static int supervise(int fd, pid_t child, int cgroup_fd, const char *state_file)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, child, 0), status;
 	struct pollfd fds[2] = { { .fd = fd, .events = POLLIN },
@@ -228,7 +247,7 @@ static int supervise(int fd, pid_t child, const char *state_file)
 		(void)poll(fds, 2, -1);
 		if (fds[1].revents) {
 			if (tells_death)
-				print_death();
+				print_death(cgroup_fd);
 			(void)waitpid(child, &status, 0);
 			fds[1].fd = -1;
 			ac_wire_make(&message, AC_WIRE_EXITED, session.plan.session_id, status, "");
@@ -277,12 +296,11 @@ static int run(char **command, const char *state_file)
 		return rc;
 	}
 	ac_journal_close(&journal);
-	close(cgroup_fd);
 	child = fork();
 	if (child == 0)
 		launch(pair[1], command);
 	close(pair[1]);
-	return supervise(fd, child, state_file);
+	return supervise(fd, child, cgroup_fd, state_file);
 }
 
 int main(int argc, char **argv)
@@ -295,7 +313,7 @@ int main(int argc, char **argv)
 	session.policy.limits.wall_clock_s = 60;
 	if (ac_session_id_make(session.plan.session_id, &err))
 		return fail("make an id");
-	while ((option = getopt(argc, argv, "+i:u:r:w:p:b:e:CLTs:P:")) != -1) {
+	while ((option = getopt(argc, argv, "+i:u:r:w:p:b:e:CLNTs:P:")) != -1) {
 		if (option == 'i')
 			(void)snprintf(session.plan.session_id, sizeof(session.plan.session_id),
 				"%s", optarg);
@@ -321,6 +339,8 @@ int main(int argc, char **argv)
 			tells_death = true;
 		else if (option == 'L')
 			landlock = false;
+		else if (option == 'N')
+			listener = false;
 		else if (option == 's')
 			state_file = optarg;
 		else if (option == '?')
@@ -330,5 +350,7 @@ int main(int argc, char **argv)
 		return fail("no command");
 	fill(uid);
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
+	if (!listener)
+		launch(-1, argv + optind);
 	return run(argv + optind, state_file);
 }

@@ -188,17 +188,17 @@ socket-unix ok ok
 socket-inet ok ok
 socket-inet6 ok ok
 socket-route ok ok
-socket-audit EPROTONOSUPPORT ok
+socket-audit SIGSYS ok
 socket-netfilter EPROTONOSUPPORT ok
 socket-uevent EPROTONOSUPPORT ok
-socket-vsock EAFNOSUPPORT *
+socket-vsock SIGSYS *
 socket-vsock-high EAFNOSUPPORT *
 socket-alg EAFNOSUPPORT *
 socket-mptcp EPROTONOSUPPORT *
 socket-sctp EPROTONOSUPPORT *
 socket-udplite EPROTONOSUPPORT *
-socket-raw EPERM EPERM
-socket-packet EAFNOSUPPORT EPERM
+socket-raw SIGSYS EPERM
+socket-packet SIGSYS EPERM
 socketpair ok ok
 multicast EPERM ok
 multicast6 EPERM ok
@@ -257,7 +257,7 @@ else
 fi
 nested=$(incell quiet nested -- "$project/confine" "$project" $outsider "incell-$$")
 for pair in unshare-user:ok abstract:EPERM signal-outsider:EPERM chmod-setuid:EPERM io-uring:ENOSYS \
-	socket-vsock:EAFNOSUPPORT tiocsti:EPERM keyctl:ENOSYS bpf:EPERM fsopen:EPERM; do
+	socket-vsock:SIGSYS tiocsti:EPERM keyctl:ENOSYS bpf:EPERM fsopen:EPERM; do
 	judge "with nested sandboxes allowed" "$nested" "${pair%:*}" "${pair#*:}"
 done
 ls -d /sys/fs/cgroup/agentcell/f9* /sys/fs/cgroup/unified/agentcell/f9* >/dev/null 2>&1

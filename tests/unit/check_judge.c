@@ -250,6 +250,20 @@ START_TEST(opens)
 	ck_assert_int_eq(verdict.kind, AC_VERDICT_RESOLVE);
 	ck_assert_str_eq(verdict.target, "/home/dev/src/app/link/id_rsa");
 	ck_assert(!verdict.relative && verdict.follow);
+	/* The kernel came to no inode: a directory on the way refused.  EROFS says nothing of the kind. */
+	ck_assert(verdict.barred && !verdict.object.inode);
+	start(SYS_openat, -EROFS);
+	add_name("link/id_rsa", 0);
+	finish();
+	ck_assert(verdict.kind == AC_VERDICT_RESOLVE && !verdict.barred);
+
+	/* What it came to is told with the question. */
+	start(SYS_openat, -EACCES);
+	add_name("link", 0);
+	event.path[0].object = (struct ac_object){ 861, 0xfe, 1 };
+	finish();
+	ck_assert_int_eq(verdict.kind, AC_VERDICT_RESOLVE);
+	ck_assert(!verdict.barred && verdict.object.inode == 861 && verdict.object.minor == 1);
 
 	/* Relative to a descriptor. */
 	start(SYS_openat, -EACCES);
@@ -682,6 +696,15 @@ START_TEST(walls)
 		finish();
 		EXPECT(NORMAL, SILENT);
 	}
+	start(SYS_socket,
+		0); /* of a family that nobody uses; of one that leads past the firewall */
+	event.seen = AC_SEEN_SECCOMP;
+	event.seccomp_code = 0x50000;
+	finish();
+	EXPECT(OUTSIDE_REFUSED, DENIED);
+	event.seccomp_code = 0x80000000;
+	finish();
+	EXPECT(NETWORK, ESCAPE);
 	start(SYS_syslog, 0); /* dmesg: refused, no more */
 	event.seen = AC_SEEN_SECCOMP;
 	event.seccomp_code = 0x50000;

@@ -15,7 +15,8 @@
 
 #include "../../auditd_rules/cell.h"
 
-static char top[64], path[AC_PATH_MAX], wanted[AC_PATH_MAX];
+static char top[64], wanted[AC_PATH_MAX];
+static struct ac_lead led;
 static struct ac_report report;
 
 static void make(void)
@@ -52,7 +53,7 @@ static void clear(void)
 static int lead(const char *below)
 {
 	(void)snprintf(report.target, sizeof(report.target), "%s/%s", top, below);
-	return ac_lead(&report, getpid(), path);
+	return ac_lead(&report, getpid(), &led);
 }
 
 static const char *in_top(const char *below)
@@ -71,35 +72,50 @@ static pid_t dead_process(void)
 	return pid;
 }
 
+/* A directory that the session may not search is told: as others than its owner see it. */
+START_TEST(shut_directories)
+{
+	report.uid = 70000;
+	ck_assert_int_eq(chmod(top, 0711), 0);
+	ck_assert_int_eq(lead("project"), 0);
+	ck_assert(!led.barred);
+	ck_assert_int_eq(lead("secret/key"), 0);
+	ck_assert(led.barred);
+	report.uid = geteuid();
+	ck_assert_int_eq(lead("secret/key"), 0);
+	ck_assert(!led.barred);
+}
+END_TEST
+
 /* What needs nothing of the process itself. */
 static void walk_all(void)
 {
 	ck_assert_int_eq(lead("project/plain"), 0);
-	ck_assert_str_eq(path, in_top("secret/key"));
+	ck_assert_str_eq(led.path, in_top("secret/key"));
 	ck_assert_int_eq(lead("project/absolute/other"), 0);
-	ck_assert_str_eq(path, in_top("secret/other"));
+	ck_assert_str_eq(led.path, in_top("secret/other"));
 	ck_assert_int_eq(lead("project/absolute/../project/./plain"), 0);
-	ck_assert_str_eq(path, in_top("secret/key"));
+	ck_assert_str_eq(led.path, in_top("secret/key"));
 	ck_assert_int_eq(lead("project/none/../deeper"), 0);
-	ck_assert_str_eq(path, in_top("project/deeper"));
+	ck_assert_str_eq(led.path, in_top("project/deeper"));
 	ck_assert_int_eq(lead("project/loop"), -ELOOP);
 	(void)strcpy(report.target, "/proc/1/environ");
-	ck_assert_int_eq(ac_lead(&report, getpid(), path), 0);
-	ck_assert_str_eq(path, "/proc/1/environ");
+	ck_assert_int_eq(ac_lead(&report, getpid(), &led), 0);
+	ck_assert_str_eq(led.path, "/proc/1/environ");
 }
 
 START_TEST(a_living_process)
 {
 	walk_all();
 	ck_assert_int_eq(lead("project/own/key"), 0);
-	ck_assert_str_eq(path, in_top("secret/key"));
+	ck_assert_str_eq(led.path, in_top("secret/key"));
 	report.follow = false;
 	ck_assert_int_eq(lead("project/plain"), 0);
-	ck_assert_str_eq(path, in_top("project/plain"));
+	ck_assert_str_eq(led.path, in_top("project/plain"));
 	report.relative = true;
 	(void)strcpy(report.target, "project/absolute/x");
-	ck_assert_int_eq(ac_lead(&report, 0, path), 0);
-	ck_assert_str_eq(path, in_top("secret/x"));
+	ck_assert_int_eq(ac_lead(&report, 0, &led), 0);
+	ck_assert_str_eq(led.path, in_top("secret/x"));
 }
 END_TEST
 
@@ -110,12 +126,12 @@ START_TEST(a_dead_one)
 	/* Its own descriptors and directory are nobody's now, and not those of whoever is asked. */
 	ck_assert_int_eq(lead("project/own/key"), -ESRCH);
 	(void)strcpy(report.target, "/proc/thread-self/cwd/secret");
-	ck_assert_int_eq(ac_lead(&report, getpid(), path), -ESRCH);
+	ck_assert_int_eq(ac_lead(&report, getpid(), &led), -ESRCH);
 	report.relative = true;
 	(void)strcpy(report.target, "project/plain");
-	ck_assert_int_eq(ac_lead(&report, getpid(), path), -ENOENT);
+	ck_assert_int_eq(ac_lead(&report, getpid(), &led), -ENOENT);
 	report.directory = 0;
-	ck_assert_int_eq(ac_lead(&report, getpid(), path), -ENOENT);
+	ck_assert_int_eq(ac_lead(&report, getpid(), &led), -ENOENT);
 }
 END_TEST
 
@@ -125,7 +141,7 @@ START_TEST(all_dead)
 
 	report.pid = gone;
 	(void)strcpy(report.target, top);
-	ck_assert_int_eq(ac_lead(&report, gone, path), -ENOENT);
+	ck_assert_int_eq(ac_lead(&report, gone, &led), -ENOENT);
 }
 END_TEST
 
@@ -140,6 +156,7 @@ int main(void)
 	tcase_add_test(cases, a_living_process);
 	tcase_add_test(cases, a_dead_one);
 	tcase_add_test(cases, all_dead);
+	tcase_add_test(cases, shut_directories);
 	suite_add_tcase(suite, cases);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

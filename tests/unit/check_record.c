@@ -194,8 +194,8 @@ START_TEST(whole_event)
 	ck_assert_str_eq(event.exe, "/usr/bin/cat");
 	ck_assert_str_eq(event.cwd, "/tmp/x");
 	ck_assert_str_eq(event.path[0].name, "/etc/shadow");
-	ck_assert_uint_eq(event.path[0].inode, 861);
-	ck_assert_uint_eq(event.path[0].major, 0xfe);
+	ck_assert_uint_eq(event.path[0].object.inode, 861);
+	ck_assert_uint_eq(event.path[0].object.major, 0xfe);
 	ck_assert_uint_eq(event.path[0].mode, 0100640);
 	ck_assert(!event.path[0].file_caps);
 }
@@ -210,7 +210,7 @@ START_TEST(parent_and_odd_values)
 	ck_assert_str_eq(event.path[0].name, "/etc/passwd");
 	ck_assert_str_eq(event.parent.name, "/etc/");
 	ck_assert(event.path[0].file_caps);
-	ck_assert_uint_eq(event.path[0].minor, 0x1f);
+	ck_assert_uint_eq(event.path[0].object.minor, 0x1f);
 	ck_assert_str_eq(event.comm, "z ");
 	ck_assert_str_eq(event.cwd, "");
 	ck_assert_uint_eq(event.auid, 1000);

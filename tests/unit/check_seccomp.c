@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -23,6 +24,7 @@
 #include "seccomp_filter.h"
 
 #define ALLOWED 0
+#define KILLED (-1)
 
 static const struct filter {
 	const struct sock_filter *code;
@@ -63,6 +65,8 @@ static int run(const struct filter *filter, const struct seccomp_data *data)
 		case BPF_RET | BPF_K:
 			if (now.k == SECCOMP_RET_ALLOW)
 				return ALLOWED;
+			if (now.k == SECCOMP_RET_KILL_PROCESS)
+				return KILLED;
 			MUST((now.k & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO);
 			return (int)(now.k & SECCOMP_RET_DATA);
 		case BPF_JMP | BPF_JEQ | BPF_K:
@@ -244,9 +248,14 @@ START_TEST(test_families)
 		for (uint64_t family = 0; family < 300; family++) {
 			bool fine = family == AF_UNIX || family == AF_INET || family == AF_INET6 ||
 				    family == AF_NETLINK;
+			bool past = family == AF_PACKET || family == AF_KEY || family == AF_VSOCK ||
+				    family == AF_XDP;
 			int got = call(&normal, SYS_socket, high[h] | family, SOCK_DGRAM, 0, 0);
 
-			MUST(got == ((fine && !h ? ALLOWED : EAFNOSUPPORT)));
+			MUST(got == (h             ? EAFNOSUPPORT
+					    : fine ? ALLOWED
+					    : past ? KILLED
+						   : EAFNOSUPPORT));
 			MUST(call(&nested, SYS_socket, high[h] | family, SOCK_DGRAM, 0, 0) == got);
 			MUST(call(&normal, SYS_socketpair, high[h] | family, SOCK_STREAM, 0, 0) ==
 				((family == AF_UNIX && !h ? ALLOWED : EAFNOSUPPORT)));
@@ -268,10 +277,13 @@ START_TEST(test_types_and_protocols)
 				bool protocol_fine = protocol <= 58 && protocol != 33;
 
 				MUST((got == ALLOWED) == (type_fine && protocol_fine));
+				MUST((got == KILLED) == (type == SOCK_RAW || type == SOCK_PACKET));
 			}
 	for (uint64_t protocol = 0; protocol < 64; protocol++)
 		MUST(call(&normal, SYS_socket, AF_NETLINK, SOCK_RAW, protocol, 0) ==
-			(protocol ? EPROTONOSUPPORT : ALLOWED));
+			(!protocol                          ? ALLOWED
+				: protocol == NETLINK_AUDIT ? KILLED
+							    : EPROTONOSUPPORT));
 	MUST(call(&normal, SYS_socket, AF_INET, SOCK_STREAM, UINT64_C(0x100000106), 0) != ALLOWED);
 }
 END_TEST
