@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "large.h"
-
 void ac_shard_fini(struct ac_shard *shard)
 {
 	free(shard->entries);
@@ -24,9 +22,9 @@ void ac_shard_fini(struct ac_shard *shard)
 
 void ac_shard_expect(struct ac_shard *shard, size_t length, uint32_t references)
 {
-	shard->entries = ac_large_alloc(length);
-	shard->hashes = ac_large_alloc(references * sizeof shard->hashes[0]);
-	shard->places = ac_large_alloc(references * sizeof shard->places[0]);
+	shard->entries = malloc(length + 1);
+	shard->hashes = malloc(references * sizeof shard->hashes[0] + 1);
+	shard->places = malloc(references * sizeof shard->places[0] + 1);
 	shard->room = shard->entries ? length : 0;
 	shard->reference_room = shard->hashes && shard->places ? references : 0;
 }
@@ -152,8 +150,8 @@ static int join_references(struct ac_manifest *manifest, struct ac_shard *shards
 		total += shards[i].reference_count;
 	if (total >= AC_NONE)
 		return -EFBIG;
-	manifest->hashes = ac_large_alloc(total * sizeof manifest->hashes[0]);
-	manifest->places = ac_large_alloc(total * sizeof manifest->places[0]);
+	manifest->hashes = malloc(total * sizeof manifest->hashes[0] + 1);
+	manifest->places = malloc(total * sizeof manifest->places[0] + 1);
 	if (!manifest->hashes || !manifest->places)
 		return -ENOMEM;
 	for (unsigned i = 0; i < count; i++) {
@@ -261,7 +259,7 @@ static int join_entries(struct ac_manifest *manifest, struct ac_shard *shards, u
 
 	for (unsigned i = 0; i < count; i++)
 		length += shards[i].length;
-	manifest->entries = ac_large_alloc(length);
+	manifest->entries = malloc(length + 1);
 	int result = marks && bases && manifest->entries
 			     ? copy_segments(manifest, shards, count, marks, bases)
 			     : -ENOMEM;

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "backup_section.h"
-#include "large.h"
 #include "util.h"
 
 #define EXPANSION_MAX 65536
@@ -89,7 +88,7 @@ static int take_section(const struct ac_manifest_header *header, enum ac_section
 {
 	const struct ac_section_place *place = &header->section[which];
 	ac_autofree unsigned char *packed = NULL;
-	char *raw = ac_large_alloc(place->raw + 1);
+	char *raw = malloc(place->raw + 1);
 
 	*bytes = raw; /* the caller frees it with the manifest */
 	if (!raw)
@@ -208,7 +207,7 @@ int ac_manifest_load(struct ac_manifest *manifest, int store_fd, const char *id,
 
 	if (fd < 0)
 		return fd;
-	file = ac_large_alloc(header.file_length + 1);
+	file = malloc(header.file_length + 1);
 	int result = file ? read_exactly(fd, file, header.file_length, 0) : -ENOMEM;
 
 	if (!result)

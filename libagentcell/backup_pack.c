@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "backup_store.h"
-#include "large.h"
 #include "util.h"
 
 #define TABLES_MAX (1ull << 36)
@@ -62,7 +61,7 @@ static void *read_tables(int fd, const struct ac_pack_trailer *trailer, size_t l
 {
 	struct ac_hasher hasher;
 	struct ac_hash hash;
-	void *tables = ac_large_alloc(length);
+	void *tables = malloc(length + 1);
 
 	if (!tables || ac_hasher_init(&hasher, NULL)) {
 		free(tables);
@@ -266,7 +265,7 @@ int ac_shelf_index(struct ac_shelf *shelf, struct ac_err *err)
 		return 0;
 	while (slots < count_rows(shelf) * 2)
 		slots *= 2;
-	shelf->slots = ac_large_alloc(slots * sizeof shelf->slots[0]);
+	shelf->slots = malloc(slots * sizeof shelf->slots[0]);
 	if (!shelf->slots)
 		return ac_fail_errno(err, ENOMEM, "index the packs");
 	memset(shelf->slots, 0xff, slots * sizeof shelf->slots[0]);
