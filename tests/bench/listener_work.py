@@ -13,7 +13,8 @@ def write(path, text):
 
 
 def environment(top):
-    return dict(os.environ, HOME=top + "/home", GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory",
+    # Root's own PATH leads into root's home, where a session has no business.
+    return dict(os.environ, PATH="/usr/bin:/bin", HOME=top + "/home", GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory",
                 GIT_CONFIG_VALUE_0="*", npm_config_cache=top + "/home/npm", npm_config_update_notifier="false")
 
 
