@@ -61,7 +61,7 @@ static void *read_tables(int fd, const struct ac_pack_trailer *trailer, size_t l
 {
 	struct ac_hasher hasher;
 	struct ac_hash hash;
-	void *tables = malloc(length + 1);
+	void *tables = calloc(1, length ? length : 1);
 
 	if (!tables || ac_hasher_init(&hasher, NULL)) {
 		free(tables);
