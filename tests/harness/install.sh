@@ -30,17 +30,27 @@ fetch() { # directory package version
 		--fetch-retries=4 --fetch-retry-mintimeout=2000 --fetch-retry-maxtimeout=20000 "$@" >&2
 }
 
+# Without a network npm goes on trying for a quarter of an hour: ask for something small first.
+is_reachable() { # package version
+	for try in 1 2 3; do
+		timeout -k 5 30 npm view --fetch-retries=0 "$1@$2" version >/dev/null 2>&1 && return
+		sleep "$try"
+	done
+	return 1
+}
+
 # An unfinished directory is thrown away and made again under its final name only when complete.
 install_one() { # name package version
 	target=$cache/$1-$3
 	[ ! -e "$target/.complete" ] || return 0
 	[ "$mode" != check ] || skip "$2@$3 is not in $cache: tests/harness/00-packages.sh gets it"
 	command -v npm >/dev/null || skip "npm is not installed"
+	is_reachable "$2" "$3" || skip "npm's registry does not answer"
 	say "installing $2@$3"
 	partial=$(mktemp -d "$cache/.partial.XXXXXX")
 	if ! fetch "$partial" "$2" "$3"; then
 		rm -rf "$partial"
-		skip "npm cannot install $2@$3 (no network?)"
+		skip "npm cannot install $2@$3"
 	fi
 	chmod 755 "$partial"
 	: >"$partial/.complete"
