@@ -33,16 +33,24 @@ sandbox_cgroup_root() {
 	done
 }
 
+# A listener that runs; one that was killed and is still taken apart by the kernel hears nothing any more.
+sandbox_listener() {
+	for sandbox_pid in $(pgrep -r R,S,D -x agentcelld); do
+		[ -z "$(tr -d '\0' <"/proc/$sandbox_pid/cmdline" 2>/dev/null)" ] || return 0
+	done
+	return 1
+}
+
 # The kernel has one audit state and one nft table of ours for everybody.
 sandbox_audit_begin() {
 	exec 8>/tmp/agentcell-audit.lock && flock 8 || exit 1
 	sandbox_audit_enabled=$(auditctl -s | sed -n 's/^enabled //p')
 	auditctl -l >"$sandbox_work/rules"
 	for sandbox_try in $(seq 50); do # what a test before had to kill may take a moment
-		pgrep -r R,S,D -x agentcelld >/dev/null || break
+		sandbox_listener || break
 		sleep 0.2
 	done
-	if pgrep -r R,S,D -x agentcelld >/dev/null; then
+	if sandbox_listener; then
 		echo "ok 1 - ${0##*/} # SKIP agentcell is in use on this machine"
 		exit 0
 	fi
