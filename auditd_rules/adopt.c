@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cell.h"
+#include "netns.h"
 #include "util.h"
 
 #define SUDO_GOES_MS 1500
@@ -82,6 +83,11 @@ static int adopt_one(void *context, const char *session_id)
 		ac_state_name(cell->session.life.state));
 	see_sudo_gone(guardian, &cell->session);
 	cell->uid = cell->session.policy->policy.uid;
+	/* Its firewall elements are where sudo was; when that is gone, they are. */
+	cell->session.network_namespace_fd = ac_netns_find(
+		cell->session.policy->plan.network, &err);
+	if (cell->session.network_namespace_fd < 0)
+		cell->session.network_namespace_fd = -1;
 	cell->owned = true;
 	ac_cell_end(cell, AC_EVENT_RESTART, "its owner died");
 	return 0;

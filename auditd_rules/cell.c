@@ -14,11 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <syslog.h>
 #include <unistd.h>
 
 #include "cgroup.h"
+#include "network.h"
 #include "util.h"
 #include "wire.h"
 
@@ -76,6 +78,7 @@ void ac_cell_free(struct ac_guardian *guardian, struct ac_cell *cell)
 		close(cell->freeze_fd);
 	if (cell->kill_fd >= 0)
 		close(cell->kill_fd);
+	ac_network_leave(guardian, cell);
 	ac_session_fini(&cell->session);
 	free(cell->secrets);
 	free(cell);
@@ -141,10 +144,13 @@ int ac_cell_set_clock(
 static int open_controls(struct ac_cell *cell, struct ac_err *err)
 {
 	int fd = ac_cgroup_open(cell->id, err);
+	struct stat status;
 
 	if (fd < 0)
 		return fd;
 	cell->session.cgroup_fd = fd;
+	if (!fstat(fd, &status))
+		cell->cgroup_id = status.st_ino;
 	cell->freeze_fd = openat(fd, "cgroup.freeze", O_WRONLY | O_CLOEXEC);
 	cell->kill_fd = openat(fd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
 	if (cell->freeze_fd < 0 || cell->kill_fd < 0)
@@ -153,10 +159,14 @@ static int open_controls(struct ac_cell *cell, struct ac_err *err)
 	return 0;
 }
 
-/* What a name leads to now need not be what the firewall was given: the kernel's elements count too. */
-static int read_elements(struct ac_session *session, void *addresses)
+/* What a name leads to now need not be what the firewall was given: the kernel's elements count too.
+ * From here on what happens to them is noticed. */
+static int read_elements(struct ac_session *session, void *context)
 {
-	return ac_firewall_read(session->policy->policy.uid, addresses, &session->err);
+	struct ac_cell *cell = context;
+	int rc = ac_firewall_read(cell->uid, &cell->addresses, &session->err);
+
+	return rc ? rc : ac_firewall_check(cell->uid, &cell->addresses, &session->err);
 }
 
 static int know_addresses(struct ac_cell *cell, struct ac_err *err)
@@ -166,8 +176,7 @@ static int know_addresses(struct ac_cell *cell, struct ac_err *err)
 
 	if (rc || !policy->firewall_enabled)
 		return rc;
-	rc = ac_session_in_network(
-		&cell->session, read_elements, &cell->addresses, &cell->session.err);
+	rc = ac_session_in_network(&cell->session, read_elements, cell, &cell->session.err);
 	if (rc)
 		*err = cell->session.err;
 	return rc;
@@ -220,6 +229,8 @@ static int prepare(struct ac_guardian *guardian, struct ac_cell *cell, struct ac
 	cell->uid = policy->uid;
 	rc = open_controls(cell, err);
 	if (!rc)
+		rc = ac_network_join(guardian, cell, err);
+	if (!rc)
 		rc = make_judge(guardian, cell, err);
 	if (!rc)
 		rc = ac_watch_add(guardian->watch, cell->uid, &cell->judge, cell->freeze_fd,
@@ -228,17 +239,6 @@ static int prepare(struct ac_guardian *guardian, struct ac_cell *cell, struct ac
 		return rc;
 	cell->watched = true;
 	return fly_canary(guardian, cell, err);
-}
-
-/* Where the firewall elements are: in the network namespace in which sudo was started. */
-static int take_network(struct ac_cell *cell, struct ac_err *err)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)cell->sudo_pid);
-	cell->session.network_namespace_fd = open(path, O_RDONLY | O_CLOEXEC);
-	return cell->session.network_namespace_fd < 0 ? ac_fail_errno(err, errno, "open %s", path)
-						      : 0;
 }
 
 struct ac_cell *ac_cell_register(struct ac_guardian *guardian, const char *session_id,
@@ -263,8 +263,6 @@ struct ac_cell *ac_cell_register(struct ac_guardian *guardian, const char *sessi
 	cell->launcher.fd = launcher_fd;
 	if (setsockopt(launcher_fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
 		rc = ac_fail_errno(err, errno, "ask the kernel who the launcher is");
-	if (!rc)
-		rc = take_network(cell, err);
 	if (!rc)
 		rc = prepare(guardian, cell, err);
 	if (!rc)
@@ -306,5 +304,6 @@ void ac_cell_freeze(struct ac_guardian *guardian, struct ac_cell *cell)
 {
 	if (cell->watched)
 		ac_watch_freeze(guardian->watch, cell->uid,
-			cell->stopped || guardian->health.wrong != NULL);
+			cell->stopped || cell->suspect || cell->unheld ||
+				guardian->health.wrong != NULL);
 }

@@ -45,6 +45,10 @@ struct ac_cell {
 	bool owned; /* we hold the journal's lock and drive */
 	bool launcher_ready;
 	bool stopped; /* sudo is stopped: so is the cell */
+	struct ac_network *network; /* NULL: the firewall is switched off */
+	uint64_t cgroup_id;
+	bool doubted, suspect; /* somebody changes our table; did, and this session is concerned */
+	bool unheld; /* the firewall does not hold it any more: frozen until it is dead */
 	bool asked; /* to end: */
 	enum ac_life_event event; /* by what */
 	char why[160]; /* in words, for the report */

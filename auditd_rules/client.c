@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "cell.h"
+#include "describe.h"
 #include "util.h"
 #include "wire.h"
 
@@ -176,40 +176,13 @@ static bool may_see(const struct ac_client *client, const struct ac_cell *cell)
 	       (cell->session.policy && cell->session.policy->plan.user_uid == client->uid);
 }
 
-static void add_string(json_object *object, const char *name, const char *value)
-{
-	(void)json_object_object_add(object, name, json_object_new_string(value ? value : ""));
-}
-
-static void add_number(json_object *object, const char *name, uint64_t value)
-{
-	(void)json_object_object_add(object, name, json_object_new_int64((int64_t)value));
-}
-
 static int list_one(struct ac_guardian *guardian, struct ac_client *client, struct ac_cell *cell)
 {
-	const struct ac_session_policy *session = cell->session.policy;
-	json_object *object = json_object_new_object();
-	struct ac_watched *watched = &guardian->watched;
+	json_object *object = ac_cell_describe(guardian, cell, AC_WIRE_TEXT_MAX);
 	int rc;
 
 	if (!object)
 		return -ENOMEM;
-	if (!ac_watch_read(guardian->watch, cell->uid, watched))
-		memset(watched, 0, sizeof(*watched));
-	add_string(object, "session_id", cell->id);
-	add_string(object, "user", session->plan.user);
-	add_string(object, "os_user", session->policy.os_user);
-	add_number(object, "uid", cell->uid);
-	add_string(object, "harness", session->plan.harness);
-	add_string(object, "status", ac_life_status(cell->session.life));
-	add_string(object, "state", ac_state_name(cell->session.life.state));
-	add_string(object, "cause", ac_cause_name(cell->session.life.cause));
-	add_number(object, "started", session->plan.started);
-	add_number(object, "wall_clock_s", session->policy.limits.wall_clock_s);
-	add_number(object, "events", watched->events);
-	add_number(object, "denied", watched->denied);
-	add_string(object, "backup_id", session->policy.backup_id);
 	rc = say(client, AC_WIRE_LISTED, cell->id, 1,
 		json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN));
 	json_object_put(object);

@@ -25,7 +25,7 @@
 #include "cell.h"
 #include "cgroup.h"
 #include "confine.h"
-#include "firewall.h"
+#include "network.h"
 #include "safefile.h"
 #include "util.h"
 
@@ -269,8 +269,8 @@ static int start(struct ac_guardian *guardian, const char *config_path, struct a
 		rc = -err->code;
 	if (!rc)
 		rc = ac_health_init(guardian, err);
-	if (!rc && guardian->config->firewall_enabled)
-		rc = ac_firewall_load(guardian->config->uid_first, guardian->config->uid_last, err);
+	if (!rc)
+		rc = ac_network_init(guardian, err);
 	return rc;
 }
 
@@ -319,6 +319,7 @@ static void stop(struct ac_guardian *guardian)
 		ac_cell_free(guardian, guardian->cells);
 	while (guardian->clients)
 		ac_client_close(guardian, guardian->clients);
+	ac_network_fini(guardian);
 	ac_health_fini(guardian);
 	ac_watch_destroy(guardian->watch);
 	ac_rules_fini(&guardian->rules);

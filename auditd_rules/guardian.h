@@ -21,6 +21,7 @@
 struct ac_guardian;
 struct ac_cell;
 struct ac_client;
+struct ac_network;
 
 struct ac_source { /* something that epoll watches; embedded in what it belongs to */
 	int fd; /* -1: closed */
@@ -54,6 +55,8 @@ struct ac_guardian {
 	int epoll_fd, lock_fd;
 	struct ac_source listener, signals, second, stream, warden_source;
 	struct ac_cell *cells;
+	struct ac_network *networks;
+	struct ac_err network_err; /* scratch: of an act in another namespace */
 	struct ac_client *clients;
 	unsigned client_count;
 	uint64_t seconds; /* ticks so far */

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "journal.h"
+#include "mount.h"
 #include "util.h"
 
 #define UNIT "system.slice/agentcelld.service"
@@ -66,7 +67,17 @@ static int put_number(int directory_fd, const char *name, uint64_t number)
 	return put(directory_fd, name, text);
 }
 
-/* The mount of version 2: alone, or beside version 1 hierarchies. */
+/* A mount of our own, which nobody else sees and which goes with its descriptor. */
+static int mount_root(void)
+{
+	ac_autoclose int mount = ac_mount_new(
+		"cgroup2", NULL, AC_MOUNT_NO_DEVICES | AC_MOUNT_NO_EXEC, NULL);
+
+	return mount < 0 ? mount : open_directory(mount, ".");
+}
+
+/* The mount of version 2: alone, or beside version 1 hierarchies.  `ip netns exec` covers /sys with a fresh
+ * one that has none. */
 static int open_root(struct ac_err *err)
 {
 	static const char *const places[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
@@ -78,6 +89,10 @@ static int open_root(struct ac_err *err)
 		if (fd >= 0 && !fstatfs(fd, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC)
 			return ac_take_fd(&fd);
 	}
+	ac_autoclose int own = mount_root();
+
+	if (own >= 0)
+		return ac_take_fd(&own);
 	return ac_fail(err, ENOTSUP,
 		"no cgroup version 2 hierarchy at %s or %s: mount one there "
 		"(kernel command line systemd.unified_cgroup_hierarchy=1, or mount -t cgroup2)",

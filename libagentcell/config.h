@@ -84,6 +84,7 @@ struct ac_config {
 	unsigned endpoint_count; /* allowed to every session */
 	struct ac_endpoint endpoints[AC_ENDPOINTS_MAX];
 	bool request_endpoints; /* may AGENTCELL_ENDPOINTS add any */
+	bool dev_server; /* may the user reach what a session serves on loopback */
 	/* [limits] */
 	struct ac_limits limits;
 };

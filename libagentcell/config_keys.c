@@ -132,6 +132,16 @@ static int take_endpoints(
 	return ac_endpoints_parse(text, config->endpoints, &config->endpoint_count, err);
 }
 
+static int take_allow(struct ac_config *config, size_t offset, const char *text, struct ac_err *err)
+{
+	bool allow = strcmp(text, "allow") == 0;
+
+	if (!allow && strcmp(text, "deny") != 0)
+		return ac_fail(err, EINVAL, "'%s' is neither allow nor deny", text);
+	*(bool *)at(config, offset) = allow;
+	return 0;
+}
+
 /* first-last; outside of what systemd and the 16 bit world use for themselves. */
 static int take_uid_range(
 	struct ac_config *config, size_t offset, const char *text, struct ac_err *err)
@@ -206,6 +216,7 @@ const struct ac_config_entry ac_config_entries[] = {
 	KEY("firewall", "enabled", take_bool, firewall_enabled, "yes"),
 	LIST("firewall", "endpoints", take_endpoints, endpoint_count, ""),
 	KEY("firewall", "request_endpoints", take_bool, request_endpoints, "no"),
+	KEY("firewall", "dev_server", take_allow, dev_server, "deny"),
 	KEY("limits", "processes", take_limit, limits.processes, "512"),
 	KEY("limits", "memory", take_size, limits.memory_bytes, "4G"),
 	KEY("limits", "open_files", take_limit, limits.open_files, "4096"),

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <nftables/libnftables.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "firewall_rules.h"
 #include "nftables.h"
@@ -15,7 +16,7 @@
 
 #define RANGE_MAX 65536
 
-static int run(const char *text, struct ac_err *err)
+static int run_nft(const char *text, struct ac_err *err)
 {
 	struct nft_ctx *nft = nft_ctx_new(NFT_CTX_DEFAULT);
 	const char *answer;
@@ -31,6 +32,20 @@ static int run(const char *text, struct ac_err *err)
 			(int)strcspn(answer, "\n"), answer);
 	}
 	nft_ctx_free(nft);
+	return code;
+}
+
+/* libnftables ends a process (exit(111)) whose real uid is not its effective one, as sudo's is. */
+static int run(const char *text, struct ac_err *err)
+{
+	uid_t real = getuid();
+	int code;
+
+	if (setresuid(geteuid(), (uid_t)-1, (uid_t)-1))
+		return ac_fail_errno(err, errno, "become root for libnftables");
+	code = run_nft(text, err);
+	if (setresuid(real, (uid_t)-1, (uid_t)-1))
+		abort(); /* sudo must not go on as somebody else than it was */
 	return code;
 }
 
@@ -86,6 +101,13 @@ int ac_firewall_has_loopback(void)
 	return code == 1 ? loaded.loopback == 1 : code ? code : -ENOENT;
 }
 
+static int add_label(struct ac_err *err)
+{
+	int code = ac_nftables_add_label("label", ~0u, AC_FIREWALL_LABEL_BIT);
+
+	return code ? ac_fail_errno(err, -code, "label who opens connections on loopback") : 0;
+}
+
 int ac_firewall_load(uid_t first, uid_t last, struct ac_err *err)
 {
 	struct loaded loaded = { 0 };
@@ -106,6 +128,8 @@ int ac_firewall_load(uid_t first, uid_t last, struct ac_err *err)
 		if (!text)
 			return ac_fail(err, ENOMEM, "write the nft table");
 		code = run(text, err);
+		if (!code)
+			code = loopback ? add_label(err) : 0;
 		if (!code)
 			break;
 	}

@@ -6,8 +6,13 @@
  * most 20 at once and 10 a second for one destination), then refused: TCP by a reset.
  *
  * The table is loaded through libnftables, in process; elements go over netlink (nftables.h).
- * Loopback reaches only sockets that were made in the session's own cgroup; others may still reach
- * the session's listeners there (a dev server), and nobody from outside the host may.
+ * Loopback reaches only sockets that were made in the session's own cgroup.  Its listeners are reached by
+ * the session itself and, with dev_server, by the user who asked for it: over TCP, on loopback, and by
+ * nobody else; from outside the host by nobody at all.
+ *
+ * A second table, agentcell-guard, belongs to whoever opens it (the listener) and lets packets of the uid
+ * range pass only when the first has.  Nobody else can remove it, `nft flush ruleset` passes it over, and
+ * it goes with its owner: so nothing gets out while the first table is gone.
  */
 #ifndef AC_FIREWALL_H
 #define AC_FIREWALL_H
@@ -32,6 +37,8 @@ struct ac_address {
 
 struct ac_addresses {
 	char session_id[AC_SESSION_ID_SIZE]; /* "": no loopback within the session */
+	bool dev_server; /* visitor may reach the session's servers on loopback */
+	uid_t visitor; /* the user who asked for the session */
 	unsigned unresolved; /* names that do not exist: nothing is opened for them */
 	char unresolved_host[AC_HOST_MAX]; /* the first of them, for the terms */
 	unsigned count;
@@ -67,6 +74,33 @@ int ac_firewall_read(uid_t uid, struct ac_addresses *addresses, struct ac_err *e
 
 /* Removes every element of the uid; none is success.  -EBUSY when some are still seen after. */
 int ac_firewall_remove(uid_t uid, struct ac_err *err);
+
+/*
+ * Is the uid still held to what was declared: table whole, the session's own elements there, and no address
+ * open that *addresses does not cover?  0, or -errno with the reason.
+ */
+int ac_firewall_check(uid_t uid, const struct ac_addresses *addresses, struct ac_err *err);
+
+struct ac_flow { /* what passed through one element */
+	struct ac_address address; /* without a host */
+	uint64_t packets, bytes;
+};
+
+struct ac_flows {
+	uint64_t refused; /* packets */
+	unsigned count;
+	struct ac_flow flow[AC_ADDRESSES_MAX];
+};
+
+/* What the uid's elements have counted. */
+int ac_firewall_flows(uid_t uid, struct ac_flows *flows, struct ac_err *err);
+
+struct ac_guard;
+
+/* The guard of the caller's network namespace; -EOPNOTSUPP where the kernel has no owned tables (Linux
+ * 5.12).  Needs the process for as long as it is to stand. */
+int ac_guard_open(uid_t first, uid_t last, struct ac_guard **guard, struct ac_err *err);
+void ac_guard_close(struct ac_guard *guard); /* NULL is fine */
 
 /* Everything the kernel holds for the uid, the mark of its own cgroup included; or -errno. */
 int ac_firewall_count(uid_t uid);

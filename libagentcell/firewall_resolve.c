@@ -197,6 +197,8 @@ int ac_firewall_resolve(
 	if (!found)
 		return ac_fail(err, ENOMEM, "resolve the endpoints");
 	memcpy(found->session_id, policy->session_id, sizeof(found->session_id));
+	found->dev_server = policy->dev_server;
+	found->visitor = policy->visitor;
 	/* Numbers first: they say which addresses a name may lead to. */
 	for (unsigned i = 0; i < policy->endpoint_count && !code; i++)
 		if (policy->endpoints[i].family)

@@ -42,10 +42,13 @@ static void say(struct text *text, const char *line)
 /* nft has no `meta mark set meta skuid`, since the types differ: hence the map. */
 static void write_sets(struct text *text, uid_t first, uid_t last)
 {
-	say(text, "set allow4 { typeof meta skuid . ip daddr . tcp dport; }");
-	say(text, "set allow6 { typeof meta skuid . ip6 daddr . tcp dport; }");
-	say(text, "set range4 { typeof meta skuid . ip daddr . tcp dport; flags interval; }");
-	say(text, "set range6 { typeof meta skuid . ip6 daddr . tcp dport; flags interval; }");
+	say(text, "set session { typeof meta skuid; counter; }"); /* of refused packets */
+	say(text, "set allow4 { typeof meta skuid . ip daddr . tcp dport; counter; }");
+	say(text, "set allow6 { typeof meta skuid . ip6 daddr . tcp dport; counter; }");
+	say(text, "set range4 { typeof meta skuid . ip daddr . tcp dport; flags interval; "
+		  "counter; }");
+	say(text, "set range6 { typeof meta skuid . ip6 daddr . tcp dport; flags interval; "
+		  "counter; }");
 	say(text, "set seen4 { typeof meta mark . ip daddr; size 65535; flags dynamic,timeout; "
 		  "timeout 2s; }");
 	say(text, "set seen6 { typeof meta mark . ip6 daddr; size 65535; flags dynamic,timeout; "
@@ -72,27 +75,47 @@ static void write_refusal(struct text *text)
 	say(text, "}");
 }
 
+static const char *const families[] = { "", "6" };
+
+/*
+ * An opening packet to a session that met the remains of an earlier connection (write_knock) is judged
+ * when the session answers, by who sent it.
+ */
+static void write_answering(struct text *text)
+{
+	say(text, "chain answering {");
+	rule(text, "meta mark set tcp dport . tcp sport map @unsure goto known");
+	say(text, "}\nchain known {");
+	rule(text, "meta skuid . meta mark @hosts return");
+	rule(text, "goto refuse");
+	say(text, "}");
+}
+
 static void write_output(struct text *text, uid_t first, uid_t last, bool loopback)
 {
+	static const char *const accepting[] = { "ip daddr . tcp dport @allow4",
+		"ip6 daddr . tcp dport @allow6", "ip daddr . tcp dport @range4",
+		"ip6 daddr . tcp dport @range6" };
+
 	say(text, "chain cell {");
-	rule(text, "meta skuid . ip daddr . tcp dport @allow4 accept");
-	rule(text, "meta skuid . ip6 daddr . tcp dport @allow6 accept");
-	rule(text, "meta skuid . ip daddr . tcp dport @range4 accept");
-	rule(text, "meta skuid . ip6 daddr . tcp dport @range6 accept");
+	for (unsigned i = 0; i < AC_COUNT(accepting); i++)
+		rule(text, "meta skuid . %s meta mark set meta mark | 0x%x accept", accepting[i],
+			AC_FIREWALL_PASSED);
+	if (loopback)
+		rule(text, "oif lo tcp flags & (syn | ack) == syn | ack jump answering");
 	rule(text, "meta mark set meta skuid map @marks");
-	if (loopback) {
+	if (loopback)
 		rule(text, "oif lo meta mark %u-%u accept", first, last);
-	} else {
-		/* Only answers, to a user who came to the cell's listener.  The rest may well be
-		 * meant for the session itself: no record. */
-		rule(text, "oif lo tcp flags & (syn | ack) != syn accept");
+	else /* It may well be meant for the session itself: no record. */
 		rule(text, "oif lo goto refuse");
-	}
 	/* The answer to somebody outside who knocks: no act of the agent, so no record. */
 	rule(text, "tcp flags & (syn | ack) == syn | ack drop");
+	rule(text, "meta skuid @session");
 	rule(text, "goto deny");
 	say(text, "}\nchain output { type filter hook output priority filter; policy accept;");
 	rule(text, "meta skuid %u-%u goto cell", first, last);
+	if (loopback)
+		rule(text, "oif lo tcp flags & (syn | ack) == syn meta mark 0 jump label");
 	say(text, "}");
 }
 
@@ -116,7 +139,6 @@ static void write_inside(struct text *text)
 {
 	static const char opening[] = "ip%s saddr . tcp sport . ip%s daddr . tcp dport";
 	static const char answering[] = "ip%s daddr . tcp dport . ip%s saddr . tcp sport";
-	static const char *const families[] = { "", "6" };
 
 	say(text, "chain answered {");
 	accept_own(text);
@@ -148,18 +170,56 @@ static void write_inside(struct text *text)
 	say(text, "}");
 }
 
-static void write_input(struct text *text, uid_t first, uid_t last)
+/*
+ * Somebody else opens a TCP connection on loopback; the label says who.  A server of a session is for its
+ * visitors only.  Remains of an earlier connection do not tell whose they were: see write_answering().
+ */
+static void write_knock(struct text *text)
+{
+	say(text, "chain pass {");
+	rule(text, "meta mark & 0x%x != 0 meta mark set 0", AC_FIREWALL_LABEL_BIT);
+	say(text, "}\nchain visit {");
+	for (int level = 2; level <= DEEPEST_CGROUP; level++)
+		rule(text, "meta mark . socket cgroupv2 level %d @visitors goto pass", level);
+	rule(text, "goto refuse");
+	say(text, "}\nchain knock {");
+	for (int level = 2; level <= DEEPEST_CGROUP; level++)
+		rule(text, "socket cgroupv2 level %d @cells goto visit", level);
+	rule(text, "socket wildcard 0 goto pass");
+	rule(text, "socket wildcard 1 goto pass");
+	/* An update of an element keeps what it says. */
+	rule(text, "socket transparent 0 delete @unsure { tcp sport . tcp dport : meta mark } "
+		   "add @unsure { tcp sport . tcp dport : meta mark }");
+	rule(text, "goto pass");
+	say(text, "}");
+}
+
+static void write_loopback_sets(struct text *text)
 {
 	say(text, "set own { type mark . cgroupsv2; }");
-	say(text, "set waiting4 { typeof ip saddr . tcp sport . ip daddr . tcp dport; size 65535; "
+	say(text, "set cells { type cgroupsv2; }");
+	say(text, "set visitors { type mark . cgroupsv2; }");
+	say(text, "set hosts { typeof meta skuid . meta mark; }");
+	for (int i = 0; i < 2; i++)
+		fprintf(text->stream,
+			"set waiting%d { typeof ip%s saddr . tcp sport . ip%s daddr . tcp dport; "
+			"size 65535; flags dynamic,timeout; timeout 10s; }\n",
+			i ? 6 : 4, families[i], families[i]);
+	/* By ports alone: one pair is in use once, or its last user stands here. */
+	say(text, "map unsure { typeof tcp sport . tcp dport : meta mark; size 65535; "
 		  "flags dynamic,timeout; timeout 10s; }");
-	say(text,
-		"set waiting6 { typeof ip6 saddr . tcp sport . ip6 daddr . tcp dport; size 65535; "
-		"flags dynamic,timeout; timeout 10s; }");
+	say(text, "chain label {\n}");
+	text->rules++;
+}
+
+static void write_input(struct text *text, uid_t first, uid_t last)
+{
 	write_inside(text);
+	write_knock(text);
 	say(text, "chain input { type filter hook input priority filter; policy accept;");
 	rule(text, "iif lo meta mark %u-%u goto inside", first, last);
 	rule(text, "iif lo tcp flags & (syn | ack) == syn | ack goto answers");
+	rule(text, "iif lo tcp flags & (syn | ack) == syn goto knock");
 	say(text, "}");
 }
 
@@ -175,6 +235,10 @@ char *ac_firewall_rules_dup(uid_t first, uid_t last, bool loopback)
 		return NULL;
 	write_sets(&text, first, last);
 	write_refusal(&text);
+	if (loopback) {
+		write_loopback_sets(&text);
+		write_answering(&text);
+	}
 	write_output(&text, first, last, loopback);
 	if (loopback)
 		write_input(&text, first, last);
@@ -189,4 +253,21 @@ char *ac_firewall_rules_dup(uid_t first, uid_t last, bool loopback)
 		return NULL;
 	}
 	return table;
+}
+
+char *ac_guard_rules_dup(uid_t first, uid_t last)
+{
+	char *text = NULL;
+
+	if (asprintf(&text,
+		    "table inet agentcell-guard {\nflags owner\nchain cell {\n"
+		    "meta mark & 0x%x != 0 meta mark set meta mark & 0x%x accept\n"
+		    "oif lo meta mark %u-%u accept\n"
+		    "counter drop\n"
+		    "}\nchain output { type filter hook output priority filter + 5; policy "
+		    "accept;\n"
+		    "meta skuid %u-%u goto cell\n}\n}\n",
+		    AC_FIREWALL_PASSED, ~AC_FIREWALL_PASSED, first, last, first, last) < 0)
+		return NULL;
+	return text;
 }

@@ -19,10 +19,12 @@
 struct ac_nftables_element {
 	const char *set;
 	bool remove; /* in a transaction: take away instead of add */
+	bool exclusive; /* in a transaction: must not be there yet (-EEXIST) */
 	bool interval; /* end is the key's upper bound */
 	uint8_t length;
 	unsigned char key[AC_NFTABLES_KEY_MAX];
 	unsigned char end[AC_NFTABLES_KEY_MAX];
+	uint64_t packets, bytes; /* read: what the element has counted */
 };
 
 /* All or nothing: 0, or -errno. */
@@ -32,6 +34,18 @@ int ac_nftables_change(const struct ac_nftables_element *elements, unsigned coun
  * set changed meanwhile, what was seen may be torn: start again. */
 int ac_nftables_each(const char *set,
 	int (*each)(void *context, const struct ac_nftables_element *element), void *context);
+
+/* The same for the attributes of one message about elements. */
+int ac_nftables_walk(const char *set, const unsigned char *attributes, size_t length,
+	int (*each)(void *context, const struct ac_nftables_element *element), void *context);
+
+/* Calls each for what the kernel holds under these keys.  -ENOENT: one of them, or the set, is not there. */
+int ac_nftables_get(const struct ac_nftables_element *elements, unsigned count,
+	int (*each)(void *context, const struct ac_nftables_element *element), void *context);
+
+/* Appends to the chain a rule that nft's language cannot say: the packet's mark becomes its sender's uid,
+ * cut to the bits of mask, with the bits of set. */
+int ac_nftables_add_label(const char *chain, uint32_t mask, uint32_t set);
 
 /* The table's comment, "" without one; -ENOENT: no table, -ESHUTDOWN: it is switched off. */
 int ac_nftables_comment(char comment[], size_t size);

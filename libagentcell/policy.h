@@ -93,6 +93,7 @@ struct ac_plan {
 	uint64_t wall_clock_limit_s;
 	uint64_t started; /* CLOCK_REALTIME seconds */
 	pid_t sudo_pid;
+	uint64_t network; /* the network namespace that sudo was started in, by its inode */
 	uint32_t loginuid; /* the human's, (uint32_t)-1: unset */
 	uint32_t audit_session;
 };
@@ -117,6 +118,8 @@ struct ac_policy {
 	struct ac_names tolerated; /* hosts that lead nowhere: their refusal is expected */
 	bool firewall_enabled; /* off only by the admin */
 	char firewall_rule[1024]; /* one line in words */
+	bool dev_server; /* the user may reach servers that the session starts on loopback */
+	uid_t visitor; /* that user */
 	struct ac_limits limits;
 	enum ac_risk risk;
 	bool protect_git;

@@ -6,8 +6,6 @@
 #include "session.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,6 +13,7 @@
 
 #include "account.h"
 #include "cgroup.h"
+#include "netns.h"
 #include "preflight.h"
 #include "util.h"
 
@@ -169,24 +168,26 @@ static enum ac_life_event kill_all(struct ac_session *session)
 	return running == 0 ? AC_EVENT_OK : AC_EVENT_FAIL;
 }
 
-/* setns() is the calling thread's alone. */
+struct visit {
+	struct ac_session *session;
+	int (*function)(struct ac_session *session, void *context);
+	void *context;
+};
+
+static int visit(void *context)
+{
+	const struct visit *visit = context;
+
+	return visit->function(visit->session, visit->context);
+}
+
 int ac_session_in_network(struct ac_session *session,
 	int (*function)(struct ac_session *session, void *context), void *context,
 	struct ac_err *err)
 {
-	ac_autoclose int own = -1;
+	struct visit act = { session, function, context };
 
-	if (session->network_namespace_fd < 0)
-		return function(session, context);
-	own = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-	if (own < 0 || setns(session->network_namespace_fd, CLONE_NEWNET) != 0)
-		return ac_fail_errno(err, errno, "cannot enter the session's network");
-	int result = function(session, context);
-
-	/* A thread that stays in a user's network would act on the wrong tables from now on. */
-	if (setns(own, CLONE_NEWNET) != 0)
-		abort();
-	return result;
+	return ac_netns_run(session->network_namespace_fd, visit, &act, err);
 }
 
 static int remove_elements(struct ac_session *session, void *unused)

@@ -11,9 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "firewall.h"
 #include "path.h"
 #include "plan_harness.h"
 #include "plan_paths.h"
@@ -44,6 +46,7 @@ static int fill_user(const struct ac_plan_input *input, struct ac_plan *plan, st
 {
 	const struct ac_request *request = input->request;
 	const struct passwd *entry = getpwuid(request->uid);
+	struct stat network;
 
 	if (!entry || entry->pw_dir[0] != '/')
 		return ac_fail(err, ENOENT, "%s has no account entry with a home directory",
@@ -54,6 +57,9 @@ static int fill_user(const struct ac_plan_input *input, struct ac_plan *plan, st
 	memcpy(plan->groups, request->groups, sizeof plan->groups);
 	plan->started = (uint64_t)time(NULL);
 	plan->sudo_pid = getpid();
+	if (stat("/proc/self/ns/net", &network) != 0)
+		return ac_fail_errno(err, errno, "look at the network namespace");
+	plan->network = network.st_ino;
 	plan->loginuid = read_audit_id("/proc/self/loginuid");
 	plan->audit_session = read_audit_id("/proc/self/sessionid");
 	int result = copy_text(plan->user, sizeof plan->user, request->user, "the user name", err);
@@ -180,6 +186,15 @@ static int fill_endpoints(
 	return result ? result : add_wished_endpoints(input, policy, err);
 }
 
+/* Loopback is the host's own, so it is said what of it a session has and who may come in. */
+static const char *describe_loopback(const struct ac_policy *policy)
+{
+	if (ac_firewall_has_loopback() == 0)
+		return "no loopback (this kernel cannot tell whose socket it is)";
+	return policy->dev_server ? "its servers on loopback are open to you"
+				  : "loopback within the session";
+}
+
 static void describe_firewall(struct ac_policy *policy)
 {
 	char *text = policy->firewall_rule;
@@ -190,7 +205,7 @@ static void describe_firewall(struct ac_policy *policy)
 		return;
 	}
 	if (!policy->endpoint_count) {
-		snprintf(text, size, "no network but the session's own loopback");
+		snprintf(text, size, "no network; %s", describe_loopback(policy));
 		return;
 	}
 	size_t used = (size_t)snprintf(text, size, "TCP to");
@@ -199,7 +214,7 @@ static void describe_firewall(struct ac_policy *policy)
 		used += (size_t)snprintf(text + used, size - used, "%s %s:%u", i ? "," : "",
 			policy->endpoints[i].host, policy->endpoints[i].port);
 	if (used < size)
-		snprintf(text + used, size - used, "; nothing else");
+		snprintf(text + used, size - used, "; nothing else; %s", describe_loopback(policy));
 }
 
 static void add_names(struct ac_names *to, const struct ac_names *from)
@@ -217,6 +232,8 @@ static void fill_rest(const struct ac_plan_input *input, struct ac_session_polic
 	add_names(&policy->env_allowlist, &input->harness->env_allowlist);
 	policy->tolerated = input->harness->tolerated;
 	policy->firewall_enabled = config->firewall_enabled;
+	policy->dev_server = config->dev_server;
+	policy->visitor = session->plan.user_uid;
 	policy->limits = config->limits;
 	policy->limits.wall_clock_s = session->plan.wall_clock_limit_s;
 	if (policy->limits.memory_bytes &&

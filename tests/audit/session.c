@@ -62,6 +62,13 @@ static void add_path(struct ac_path_list *list, const char *path)
 	}
 }
 
+static uint64_t network_namespace(void)
+{
+	struct stat status;
+
+	return stat("/proc/self/ns/net", &status) ? 0 : status.st_ino;
+}
+
 static void fill(uid_t uid)
 {
 	struct ac_plan *plan = &session.plan;
@@ -75,6 +82,7 @@ static void fill(uid_t uid)
 		strcpy(plan->cwd, "/");
 	plan->started = (uint64_t)time(NULL);
 	plan->sudo_pid = getpid();
+	plan->network = network_namespace();
 	plan->loginuid = plan->audit_session = UINT32_MAX;
 	memcpy(policy->session_id, plan->session_id, sizeof(plan->session_id));
 	(void)snprintf(policy->os_user, sizeof(policy->os_user), "agentcell-%s", plan->session_id);

@@ -64,8 +64,11 @@ static int resolve(const char *session_id, char **words, struct ac_addresses *ad
 
 	if (!policy)
 		return -1;
-	snprintf(policy->session_id, sizeof(policy->session_id), "%s",
-		strcmp(session_id, "-") ? session_id : "");
+	snprintf(policy->session_id, sizeof(policy->session_id), "%.*s",
+		(int)strcspn(session_id, "-:"), session_id);
+	policy->dev_server = strchr(session_id, ':') != NULL;
+	if (policy->dev_server)
+		policy->visitor = number(strchr(session_id, ':') + 1);
 	for (; *words; words++)
 		if (!endpoint_from(*words, &policy->endpoints[policy->endpoint_count++]))
 			return -1;
@@ -88,6 +91,33 @@ static int print_addresses(uid_t uid)
 	return 0;
 }
 
+static int print_flows(uid_t uid)
+{
+	static struct ac_flows flows;
+
+	if (done(ac_firewall_flows(uid, &flows, &err)))
+		return 1;
+	printf("refused %llu\n", (unsigned long long)flows.refused);
+	for (unsigned i = 0; i < flows.count; i++)
+		printf("port %u %llu\n", flows.flow[i].address.port,
+			(unsigned long long)flows.flow[i].packets);
+	return 0;
+}
+
+/* Keeps the guard until standard input ends. */
+static int hold_guard(uid_t first, uid_t last)
+{
+	struct ac_guard *guard;
+
+	if (done(ac_guard_open(first, last, &guard, &err)))
+		return 1;
+	puts("ready");
+	while (getchar() != EOF)
+		;
+	ac_guard_close(guard);
+	return 0;
+}
+
 static int firewall(int argc, char **argv)
 {
 	static struct ac_addresses addresses;
@@ -103,6 +133,16 @@ static int firewall(int argc, char **argv)
 		return printf("%d\n", ac_firewall_has_loopback()) < 0;
 	if (!strcmp(argv[0], "count") && argc == 2)
 		return printf("%d\n", ac_firewall_count(number(argv[1]))) < 0;
+	if (!strcmp(argv[0], "check") && argc >= 3) {
+		code = resolve(argv[2], argv + 3, &addresses);
+		if (!code)
+			code = ac_firewall_check(number(argv[1]), &addresses, &err);
+		return done(code);
+	}
+	if (!strcmp(argv[0], "flows") && argc == 2)
+		return print_flows(number(argv[1]));
+	if (!strcmp(argv[0], "guard") && argc == 3)
+		return hold_guard(number(argv[1]), number(argv[2]));
 	if (!strcmp(argv[0], "read") && argc == 2)
 		return print_addresses(number(argv[1]));
 	if (!strcmp(argv[0], "remove") && argc == 2)
@@ -116,10 +156,20 @@ static int firewall(int argc, char **argv)
 	return 2;
 }
 
-/* bench <sessions> <adds>: fills the table, then times adding and removing one more. */
-static int bench(int sessions, int rounds)
+static long passed_us(const struct timespec *from)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - from->tv_sec) * 1000000 + (now.tv_nsec - from->tv_nsec) / 1000;
+}
+
+/* bench <sessions> <rounds>: fills the table, then times adding so many more, and removing them. */
+static int bench(unsigned sessions, unsigned rounds)
 {
 	static struct ac_addresses addresses;
+	static long took[64];
+	struct timespec from;
 
 	addresses.count = 3;
 	for (unsigned i = 0; i < 3; i++) {
@@ -128,29 +178,26 @@ static int bench(int sessions, int rounds)
 			.port = 443,
 			.bytes = { 192, 0, 2, (unsigned char)(i + 1) } };
 	}
-	for (int i = 0; i < sessions; i++)
-		if (done(ac_firewall_add(70000 + (unsigned)i, &addresses, &err)))
+	for (unsigned i = 0; i < sessions; i++)
+		if (done(ac_firewall_add(70000 + i, &addresses, &err)))
 			return 1;
-	for (int i = 0; i < rounds; i++) {
-		struct timespec at[3];
-
-		clock_gettime(CLOCK_MONOTONIC, &at[0]);
-		if (done(ac_firewall_add(71999, &addresses, &err)))
+	for (unsigned i = 0; i < rounds && i < AC_COUNT(took); i++) {
+		clock_gettime(CLOCK_MONOTONIC, &from);
+		if (done(ac_firewall_add(71900 + i, &addresses, &err)))
 			return 1;
-		clock_gettime(CLOCK_MONOTONIC, &at[1]);
-		if (done(ac_firewall_remove(71999, &err)))
+		took[i] = passed_us(&from);
+	}
+	for (unsigned i = 0; i < rounds && i < AC_COUNT(took); i++) {
+		clock_gettime(CLOCK_MONOTONIC, &from);
+		if (done(ac_firewall_remove(71900 + i, &err)))
 			return 1;
-		clock_gettime(CLOCK_MONOTONIC, &at[2]);
-		printf("%ld %ld\n",
-			(at[1].tv_sec - at[0].tv_sec) * 1000000 +
-				(at[1].tv_nsec - at[0].tv_nsec) / 1000,
-			(at[2].tv_sec - at[1].tv_sec) * 1000000 +
-				(at[2].tv_nsec - at[1].tv_nsec) / 1000);
+		printf("%ld %ld\n", took[i], passed_us(&from));
 	}
 	return 0;
 }
 
-/* packets <count>: nanoseconds for one datagram out and in over loopback, as whoever runs it. */
+/* packets <count>: nanoseconds of processor time (others run, too) for one datagram out and in over
+ * loopback, as whoever runs it. */
 static int packets(int count)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET,
@@ -164,11 +211,41 @@ static int packets(int count)
 		getsockname(fd, (struct sockaddr *)&at, &length) ||
 		connect(fd, (struct sockaddr *)&at, length))
 		return 1;
-	clock_gettime(CLOCK_MONOTONIC, &from);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
 	for (int i = 0; i < count; i++)
 		if (send(fd, &byte, 1, 0) != 1 || recv(fd, &byte, 1, 0) != 1)
 			return 1;
-	clock_gettime(CLOCK_MONOTONIC, &to);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
+	return printf("%lld\n",
+		       ((to.tv_sec - from.tv_sec) * 1000000000LL + to.tv_nsec - from.tv_nsec) /
+			       count) < 0;
+}
+
+/* connects <count>: the same for one TCP connection over loopback, opened, accepted and reset. */
+static int connects(int count)
+{
+	const struct linger reset = { .l_onoff = 1 };
+	struct sockaddr_in at = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t length = sizeof(at);
+	ac_autoclose int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct timespec from, to;
+
+	if (count < 1 || fd < 0 || bind(fd, (struct sockaddr *)&at, length) || listen(fd, 8) ||
+		getsockname(fd, (struct sockaddr *)&at, &length))
+		return 1;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+	for (int i = 0; i < count; i++) {
+		ac_autoclose int out = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		ac_autoclose int in = -1;
+
+		if (out < 0 || connect(out, (struct sockaddr *)&at, length))
+			return 1;
+		in = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+		if (in < 0 || setsockopt(out, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)))
+			return 1;
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
 	return printf("%lld\n",
 		       ((to.tv_sec - from.tv_sec) * 1000000000LL + to.tv_nsec - from.tv_nsec) /
 			       count) < 0;
@@ -242,14 +319,17 @@ int main(int argc, char **argv)
 	if (argc >= 3 && !strcmp(argv[1], "firewall"))
 		code = firewall(argc - 2, argv + 2);
 	else if (argc == 4 && !strcmp(argv[1], "bench"))
-		code = bench((int)number(argv[2]), (int)number(argv[3]));
+		code = bench(number(argv[2]), number(argv[3]));
 	else if (argc == 3 && !strcmp(argv[1], "packets"))
 		code = packets((int)number(argv[2]));
+	else if (argc == 3 && !strcmp(argv[1], "connects"))
+		code = connects((int)number(argv[2]));
 	else if (argc >= 3 && !strcmp(argv[1], "account"))
 		code = account(argc - 2, argv + 2);
 	else if (argc >= 3 && !strcmp(argv[1], "cgroup"))
 		code = cgroup(argc - 2, argv + 2);
 	if (code == 2)
-		fputs("usage: cellctl firewall|account|cgroup|bench|packets ...\n", stderr);
+		fputs("usage: cellctl firewall|account|cgroup|bench|packets|connects ...\n",
+			stderr);
 	return code;
 }

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/tap.sh"
 private -n
 
-A=74001 B_=74002 NOBODY=74003 BYSTANDER=4242
+A=74001 B_=74002 NOBODY=74003 BYSTANDER=4242 STRANGER=4243
 IDA=f1f1f1f1f1f1 IDB=f2f2f2f2f2f2
 work=$(mktemp -d) && chmod 755 "$work"
 pids=
@@ -93,6 +93,8 @@ probe() {
 	b) "$as" $IDB $B_ "$net" probe 0 "$@" ;;
 	n) "$as" - $NOBODY "$net" probe 0 "$@" ;;
 	c) "$as" - $BYSTANDER "$net" probe 0 "$@" ;;
+	d) "$as" - $STRANGER "$net" probe 0 "$@" ;;
+	r) "$net" probe 0 "$@" ;;
 	w) $in_world "$net" probe 0 "$@" ;;
 	esac
 }
@@ -221,8 +223,6 @@ is "a is refused b's server" "$(probe a tcp 127.0.0.1 7002)" "closed ECONNREFUSE
 is "a is refused b's UDP server" "$(probe a udp 127.0.0.1 7002)" "closed ETIMEDOUT"
 is "b is refused a's server" "$(probe b tcp 127.0.0.1 7001)" "closed ECONNREFUSED"
 is "b reaches its own server" "$(probe b tcp 127.0.0.1 7002)" open
-is "the bystander reaches b's server" "$(probe c tcp 127.0.0.1 7002)" open
-is "the bystander reaches a's server (dev server)" "$(probe c tcp 127.0.0.1 7001)" open
 is "the world reaches the bystander's server" "$(probe w tcp 192.0.2.100 7007)" open
 is "the world does not reach a's server" "$(probe w tcp 192.0.2.100 7001)" "closed ETIMEDOUT"
 
@@ -244,6 +244,58 @@ like "a does not get in over them" "$(probe a close 127.0.0.1 7010 40002)" "^clo
 like "nor over IPv6" "$(probe a close ::1 7010 40002)" "^closed E(CONNREFUSED|TIMEDOUT)$"
 is "his server has seen nothing" "$(cat "$work/user.log")" ""
 is "the bystander gets in over them" "$(probe c close 127.0.0.1 7010 40002)" open
+
+# --- dev_server: one user may come in over loopback, when the session is told so
+is "the user does not reach a's server" "$(probe c tcp 127.0.0.1 7001)" "closed ECONNREFUSED"
+is "nor over IPv6" "$(probe c tcp ::1 7001)" "closed ECONNREFUSED"
+is "nor by the host's address" "$(probe c tcp 192.0.2.100 7001)" "closed ECONNREFUSED"
+"$cellctl" firewall add $A $IDA:$BYSTANDER 192.0.2.1:443 || bail "no elements"
+is "with dev_server the user reaches it" "$(probe c tcp 127.0.0.1 7001)" open
+is "and over IPv6" "$(probe c tcp ::1 7001)" open
+is "and by the host's address" "$(probe c tcp 192.0.2.100 7001)" open
+is "another user does not" "$(probe d tcp 127.0.0.1 7001)" "closed ECONNREFUSED"
+is "nor over IPv6" "$(probe d tcp ::1 7001)" "closed ECONNREFUSED"
+is "nor by the host's address" "$(probe d tcp 192.0.2.100 7001)" "closed ECONNREFUSED"
+is "root is another user" "$(probe r tcp 127.0.0.1 7001)" "closed ECONNREFUSED"
+is "another session does not" "$(probe b tcp 127.0.0.1 7001)" "closed ECONNREFUSED"
+is "a uid without session does not" "$(probe n tcp 127.0.0.1 7001)" "closed ECONNREFUSED"
+is "the user does not reach b's" "$(probe c tcp 127.0.0.1 7002)" "closed ECONNREFUSED"
+is "a itself still does" "$(probe a tcp 127.0.0.1 7001)" open
+is "a stranger reaches the user's server" "$(probe d tcp 127.0.0.1 7000)" open
+is "a does not" "$(probe a tcp 127.0.0.1 7000)" "closed ECONNREFUSED"
+is "the world still does not reach a's" "$(probe w tcp 192.0.2.100 7001)" "closed ETIMEDOUT"
+# Over the remains of the user's own connection, which a's side closed first.
+is "the user: a's server, which closes first" "$(probe c close 127.0.0.1 7011 40003)" open
+is "there are remains" "$(remains 127.0.0.1:7011 40003)" 1
+is "the user: the same again, over the remains" "$(probe c close 127.0.0.1 7011 40003)" open
+is "there are remains again" "$(remains 127.0.0.1:7011 40003)" 1
+: >"$work/agent.log"
+like "another user does not get in over them" "$(probe d close 127.0.0.1 7011 40003)" \
+	"^closed E(CONNREFUSED|TIMEDOUT)$"
+is "a's server has seen nothing" "$(cat "$work/agent.log")" ""
+is "a packet that the site has marked keeps its mark" "$(nft 'table ip site {
+	chain out { type filter hook output priority mangle; oif lo tcp dport 7005 meta mark set 0x77;
+	}
+	chain in { type filter hook input priority filter + 9;
+		iif lo tcp dport 7005 tcp flags & (syn | ack) == syn meta mark 0x77 counter;
+	}
+}'
+	probe c tcp 127.0.0.1 7005
+	nft list chain ip site in | grep -c "packets 1 "; nft delete table ip site)" "open
+1"
+"$cellctl" firewall add $A $IDA 192.0.2.1:443 || bail "no elements"
+is "taken back, the user does not reach it" "$(probe c tcp 127.0.0.1 7001)" "closed ECONNREFUSED"
+is "b's is still b's" "$(probe b tcp 127.0.0.1 7002)" open
+
+# --- counters
+"$cellctl" firewall add $A $IDA 192.0.2.1:443 192.0.2.2:443 10.20.0.0/16:443
+before=$("$cellctl" firewall flows $A | sed -n 's/^refused //p')
+probe a tcp 192.0.2.2 443 >/dev/null
+probe a tcp 192.0.2.1 80 >/dev/null
+after=$("$cellctl" firewall flows $A | sed -n 's/^refused //p')
+is "a refused packet is counted" "$((after - before))" 1
+is "and what passed, by element" \
+	"$("$cellctl" firewall flows $A | grep -c '^port 443 [1-9]')" 2
 
 # --- established connections end with the session's elements
 mkfifo "$work/to" "$work/from"
@@ -269,7 +321,7 @@ is "b is untouched" "$(probe b tcp 198.51.100.1 443)" open
 "$cellctl" firewall add $A $IDA 192.0.2.2:443
 is "add makes the elements exactly these" "$(probe a tcp 192.0.2.1 443) $(probe a tcp 192.0.2.2 443)" \
 	"closed ECONNREFUSED open"
-is "count: one endpoint, one cgroup" "$("$cellctl" firewall count $A)" 2
+is "count: one endpoint; the session, its cgroup twice" "$("$cellctl" firewall count $A)" 4
 like "a name may not lead to loopback" "$("$cellctl" firewall add $A - localhost:80 2>&1)" \
 	"leads to an address that is .*loopback"
 is "unless the address is declared by number" \
@@ -278,7 +330,7 @@ is "a name that does not exist opens nothing" \
 	"$(printf 'hosts: files\n' >"$work/nss"; mount --bind "$work/nss" /etc/nsswitch.conf
 	"$cellctl" firewall add $A - no.such.name.invalid:443 2>&1
 	umount /etc/nsswitch.conf
-	"$cellctl" firewall count $A)" 0
+	"$cellctl" firewall read $A)" ""
 
 "$cellctl" firewall add $A $IDA 192.0.2.2:443 10.20.0.0/15:5432 2001:db8::1:443 2001:db8:8000::/33:22
 is "what the kernel holds, read back as addresses" "$("$cellctl" firewall read $A | sort)" \
@@ -301,7 +353,62 @@ is "a flushed ruleset is noticed" "$("$cellctl" firewall loaded 1)" 0
 like "no session without the table" "$("$cellctl" firewall add $A - 192.0.2.1:443 2>&1)" "not loaded"
 is "loading is idempotent" \
 	"$("$cellctl" firewall load 74000 74999; "$cellctl" firewall add $A - 192.0.2.1:443
-	"$cellctl" firewall load 74000 74999; "$cellctl" firewall count $A)" 1
+	"$cellctl" firewall load 74000 74999; "$cellctl" firewall count $A)" 2
+
+# --- a foreign hand
+is "a session that has what it should have" \
+	"$("$cellctl" firewall check $A - 192.0.2.1:443 192.0.2.2:443 2>&1)" ""
+nft "add element inet agentcell allow4 { $A . 192.0.2.1 . 80 }"
+like "an address that somebody added is noticed" \
+	"$("$cellctl" firewall check $A - 192.0.2.1:443 2>&1)" "port 80 of an address that was not declared"
+is "adding again takes it out" "$("$cellctl" firewall add $A - 192.0.2.1:443
+	"$cellctl" firewall check $A - 192.0.2.1:443 2>&1)" ""
+nft flush set inet agentcell session
+like "elements that are gone are noticed" \
+	"$("$cellctl" firewall check $A - 192.0.2.1:443 2>&1)" "elements of uid $A are gone"
+"$cellctl" firewall add $A - 192.0.2.1:443
+
+# --- the guard: without the table nothing passes
+mkfifo "$work/guard.in" "$work/guard.out"
+"$cellctl" firewall guard 74000 74999 <"$work/guard.in" >"$work/guard.out" &
+guard=$!
+exec 5>"$work/guard.in" 6<"$work/guard.out"
+if read -r said <&6; then
+	is "with the guard a reaches its endpoint" "$(probe a tcp 192.0.2.1 443)" open
+	is "and is refused another" "$(probe a tcp 192.0.2.1 80)" "closed ECONNREFUSED"
+	nft delete table inet agentcell-guard 2>/dev/null
+	nft delete table inet agentcell
+	nft flush ruleset
+	is "the guard outlives that" "$(nft list tables | grep -c agentcell)" 1
+	: >"$work/world.log"
+	is "without the table a reaches nothing" "$(probe a tcp 192.0.2.1 443)" "closed ETIMEDOUT"
+	is "nor does a uid without a session" "$(probe n tcp 2001:db8::1 443)" "closed ETIMEDOUT"
+	is "nor over UDP" "$(probe a udp 192.0.2.1 53)" "closed EPERM"
+	is "nor on loopback" "$(probe a tcp 127.0.0.1 7000)" "closed ETIMEDOUT"
+	is "the world has seen nothing" "$(cat "$work/world.log")" ""
+	is "the bystander is not concerned" "$(probe c tcp 192.0.2.1 443)" open
+	"$cellctl" firewall load 74000 74999
+	"$cellctl" firewall add $A $IDA 192.0.2.1:443
+	is "with the table it goes on" "$(probe a tcp 192.0.2.1 443)" open
+	is "and the mark is no other's business" "$(nft 'table ip site {
+		chain out { type filter hook output priority filter + 9; tcp dport 443 meta mark != 0 counter;
+		}
+	}'
+		probe a tcp 192.0.2.1 443
+		nft list chain ip site out | grep -c "packets 0 "; nft delete table ip site)" "open
+1"
+	exec 5>&-
+	wait $guard
+	is "the guard goes with its owner" "$(nft list tables | grep -c agentcell)" 1
+	nft delete table inet agentcell
+	is "control: without both, what was refused is open" "$(probe a tcp 192.0.2.1 80)" open
+	"$cellctl" firewall load 74000 74999
+else
+	skip "the guard" "kernel: no owned tables (5.12)"
+	exec 5>&-
+fi
+exec 6<&-
+"$cellctl" firewall add $A - 192.0.2.1:443
 
 # --- the judge's record: NETFILTER_PKT with the uid as mark, from this namespace too
 records() {

@@ -99,7 +99,7 @@ cell_cgroups() {
 firewall_elements() {
 	nft list table inet agentcell 2>/dev/null | awk '
 		/^\t(set|map) / { name = $2 }
-		/elements = / && name != "marks" && name !~ /^seen/ { print "nft " name " " $0 }'
+		/elements = / && name != "marks" && name !~ /^(seen|waiting|unsure)/ { print "nft " name " " $0 }'
 }
 
 # What a session could have left behind, one a line; nothing is the only good answer.

@@ -57,6 +57,7 @@ START_TEST(test_empty_file_gives_defaults)
 	ck_assert_str_eq(config.bait.text[0], ".ssh");
 	ck_assert(config.protect_git && config.firewall_enabled && config.enable_audit);
 	ck_assert(!config.allow_torn && !config.allow_unreadable && !config.request_endpoints);
+	ck_assert(!config.dev_server);
 	ck_assert_str_eq(config.backup_directory, "/var/lib/agentcell/backups");
 	ck_assert_str_eq(config.log_path, "/var/log/agentcell/agentcell.jsonl");
 	ck_assert_uint_eq(config.limits.memory_bytes, 4ULL << 30);
@@ -159,6 +160,7 @@ static const struct refused {
 	{ "[paths]\nbait = ../x\n", "one below a home" },
 	{ "[paths]\nprotect_git = true\n", "neither yes nor no" },
 	{ "[firewall]\nendpoints = *.example.com:443\n", "wildcards" },
+	{ "[firewall]\ndev_server = yes\n", "neither allow nor deny" },
 	{ "[limits]\ncpu_weight = 0\n", "from 1 to 10000" },
 	{ "[limits]\nprocesses = 1\n", "at least 16" },
 	{ "[limits]\nmemory = 1g\n", "is no size" },

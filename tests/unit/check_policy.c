@@ -64,6 +64,7 @@ static void fill_plan(struct ac_plan *plan)
 	plan->wall_clock_limit_s = UINT64_MAX;
 	plan->started = 1790000000;
 	plan->sudo_pid = 4242;
+	plan->network = 4026531840;
 	plan->loginuid = UINT32_MAX;
 	plan->audit_session = 3;
 }
@@ -103,7 +104,8 @@ static void fill_policy(struct ac_policy *policy)
 	policy->endpoints[2] = (struct ac_endpoint){ "::1", 1, AF_INET6, 128 };
 	policy->tolerated.count = 1;
 	strcpy(policy->tolerated.name[0], "notices.example.com");
-	policy->firewall_enabled = true;
+	policy->firewall_enabled = policy->dev_server = true;
+	policy->visitor = 1000;
 	strcpy(policy->firewall_rule, "tcp to api.example.com:443, nothing else");
 	policy->limits = (struct ac_limits){ 1, 2, 3, 4, 5, 6, 7 };
 	policy->risk = AC_RISK_MEDIUM;
@@ -220,7 +222,7 @@ START_TEST(test_each_field_is_needed)
 			json_object_put(root);
 		}
 	}
-	ck_assert_uint_eq(checked, 31 + 18);
+	ck_assert_uint_eq(checked, 33 + 19);
 }
 END_TEST
 
