@@ -128,6 +128,16 @@ static void add_groups(struct vector *vector, const struct ac_policy *policy)
 	add(vector, "runas_groups=%s", text);
 }
 
+/* What a group shares its members write, whoever made it.  git sees to that with a chmod that sets the group
+ * bit of a directory, which the cell refuses; without a need for it, it does not. */
+static unsigned umask_of(const struct ac_policy *policy, const struct ac_request *request)
+{
+	unsigned mask = request->has_umask ? (unsigned)request->umask : 022;
+	bool reads = !(mask & 050);
+
+	return policy->group_count && reads ? mask & ~020u : mask;
+}
+
 static bool has_account(char **info, uid_t uid)
 {
 	unsigned long found;
@@ -151,7 +161,7 @@ char **ac_command_info_dup(const struct ac_session_policy *session,
 	add(&vector, "set_utmp=false");
 	add(&vector, "closefrom=3");
 	add(&vector, "preserve_fds=%d", launcher_fd);
-	add(&vector, "umask=0%o", (unsigned)(request->has_umask ? request->umask : 022));
+	add(&vector, "umask=0%o", umask_of(policy, request));
 	add(&vector, "umask_override=true");
 	add(&vector, "cwd=%s", session->plan.cwd);
 	add(&vector, "timeout=%llu", belt_timeout(session, sudoers_info));

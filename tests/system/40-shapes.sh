@@ -234,8 +234,12 @@ chown -R other:team /srv/shared && chmod 2775 /srv/shared /srv/shared/mine && ch
 shape "a group's directory that belongs to somebody else" /srv/shared '' 'echo x >>theirs; echo x >new; mkdir d; echo x >d/new; id'
 said '... the terms name the group' 'groups +gid 2000'
 equal '... what it made belongs to the user and the group' "$(stat -c '%U:%G' /srv/shared/new /srv/shared/d /srv/shared/d/new | sort -u)" dev:team
-equal '... directories go on like that' "$(stat -c %a /srv/shared/d)" 2755
+equal '... directories go on like that' "$(stat -c %a /srv/shared/d)" 2775
 check '... the others can work with it' setpriv --reuid other --regid other --init-groups sh -c 'umask 002; rm /srv/shared/new'
+as_dev /srv/shared sh -c 'umask 002; git init -q --shared=group repository; echo x >repository/x'
+shape "a repository that a group shares" /srv/shared/repository '' \
+	'git add x; git -c user.name=d -c user.email=d@localhost commit -q -m x; git gc -q; git log --oneline | wc -l'
+equal '... for the others too' "$(find /srv/shared/repository/.git/objects -type d ! -perm -2070)" ''
 shape 'a project of the user without that group' $home/a '' 'test "$(id -G | wc -w)" = 1'
 mkdir /srv/system && chown other:system /srv/system && chmod 2775 /srv/system
 unfit "a directory of a system group's" /srv/system '' 'belongs to uid'

@@ -32,7 +32,7 @@ static void setup(void)
 }
 
 /* sudo keeps what it was given; a test gives it back. */
-static char **kept[4];
+static char **kept[16];
 static unsigned kept_count;
 
 static char **keep(char **vector)
@@ -83,6 +83,30 @@ START_TEST(info_is_an_allowlist)
 	ck_assert_str_eq(ac_vector_get(info, "iolog_ttyout"), "true");
 	ck_assert_str_eq(ac_vector_get(info, "log_servers"), "h");
 	ck_assert_str_eq(ac_vector_get(info, "timeout"), "60"); /* the smaller one */
+}
+END_TEST
+
+/* The user's; in what a group shares, the group may write what it may read. */
+START_TEST(umask_of_shared_projects)
+{
+	static const struct {
+		bool has, shared;
+		mode_t umask;
+		const char *wanted;
+	} rows[] = { { false, false, 0, "022" }, { true, false, 027, "027" },
+		{ true, false, 0, "00" }, { false, true, 0, "02" }, { true, true, 022, "02" },
+		{ true, true, 002, "02" }, { true, true, 027, "07" }, { true, true, 077, "077" },
+		{ true, true, 0, "00" } };
+
+	for (size_t i = 0; i < AC_COUNT(rows); i++) {
+		request.has_umask = rows[i].has;
+		request.umask = rows[i].umask;
+		session->policy.group_count = rows[i].shared;
+		session->policy.groups[0] = 2000;
+		char **info = keep(ac_command_info_dup(session, &request, sudoers_info, 5));
+
+		ck_assert_str_eq(ac_vector_get(info, "umask"), rows[i].wanted);
+	}
 }
 END_TEST
 
@@ -269,6 +293,7 @@ int main(void)
 	tcase_add_checked_fixture(test, setup, teardown);
 	tcase_add_test(test, info_is_an_allowlist);
 	tcase_add_test(test, info_never_runs_as_root);
+	tcase_add_test(test, umask_of_shared_projects);
 	tcase_add_test(test, argv_is_not_interpreted);
 	tcase_add_test(test, environment_is_an_allowlist);
 	tcase_add_test(test, keys_go_another_way);
