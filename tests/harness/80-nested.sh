@@ -123,8 +123,14 @@ refute 'by hand, allowed: nothing read' grep -q 'secret key' /run/boxed.out
 check 'by hand, allowed: on record' sh -c 'echo "$1" | grep -q "/home/dev/.ssh"' sh "$(cell_records escape)"
 own_address=$(ip -4 -o addr show scope global | awk '{ sub("/.*", "", $4); print $4; exit }')
 if [ -n "$own_address" ]; then # nothing leaves the machine, whatever the firewall does
-	boxed "$box --share-net curl -s -m 3 http://$own_address:9/; sleep 20"
+	/usr/bin/python3 -m http.server --bind "$own_address" 8789 --directory /mnt >/run/door.log 2>&1 8>&- &
+	door=$!
+	wait_for 30 curl -sf -o /dev/null "http://$own_address:8789/"
+	check 'by hand, allowed: control: the door is open outside' as dev curl -sf -o /dev/null "http://$own_address:8789/"
+	boxed "$box --share-net curl -s -m 3 http://$own_address:8789/stolen; sleep 20"
 	equal 'by hand, allowed: an undeclared address from within: killed' "$?" 137
+	refute 'by hand, allowed: nothing arrived' grep -q stolen /run/door.log
+	kill "$door"
 fi
 nothing_left 'by hand'
 
