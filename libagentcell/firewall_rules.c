@@ -165,7 +165,7 @@ static void write_inside(struct text *text)
 	}
 	rule(text, "socket transparent 0 goto refuse");
 	rule(text, "socket transparent 1 goto refuse");
-	rule(text, "meta l4proto { tcp, udp, icmp, ipv6-icmp } accept");
+	rule(text, "meta l4proto { 6, 17, 1, 58 } accept");
 	rule(text, "goto deny");
 	say(text, "}");
 }

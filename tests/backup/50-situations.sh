@@ -99,7 +99,7 @@ equal 'really' "$(cat "$project/f1")" 1
 # --- A store through a mapping that was dirty already moves no ctime; the window catches it.
 setpriv --reuid $uid --regid $gid --clear-groups /usr/bin/python3 "$here/mapped.py" "$project/mapped" "$base/go" >"$base/mapper" &
 mapper=$!
-while [ ! -e "$project/mapped.ready" ]; do sleep 0.05; done
+while [ ! -e "$project/mapped.ready" ] && kill -0 $mapper 2>/dev/null; do sleep 0.05; done
 next_id && make "$project" >/dev/null && finish_backup "$id" 1 99 0 0
 touch "$base/go"
 wait $mapper

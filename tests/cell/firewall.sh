@@ -125,6 +125,8 @@ serve other "$as" $IDB $B_ -- tcp:127.0.0.1:7002 udp:127.0.0.1:7002
 for _ in 1 2 3 4 5 6 7 8; do
 	[ "$(probe c tcp 2001:db8::1 443)" != open ] || break
 done
+# A bare system has no names of protocols (Debian: package netbase).
+[ ! -e /etc/protocols ] || mount --bind /dev/null /etc/protocols
 "$cellctl" firewall load 74000 74999 || bail "the table does not load"
 is "the table is whole" "$("$cellctl" firewall loaded 1)" 1
 "$cellctl" firewall add $A $IDA 192.0.2.1:443 192.0.2.2:443 2001:db8::1:443 10.20.0.0/16:443 \
