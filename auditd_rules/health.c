@@ -25,6 +25,12 @@
 #define MARK_EACH_MS 2000
 #define STALLED_MS 3000
 
+/* auditctl -R begins with -D and stops at a rule that is there already, which ours would then be: the
+ * site's later rules were never loaded.  So whoever loads rules is let finish first. */
+#define RELOAD_QUIET_MS 500
+#define RELOAD_LIMIT_MS 5000
+
+static const char rules_removed[] = "audit rules were removed";
 static const unsigned pauses_ms[ATTEMPTS] = { 0, 300, 1000 };
 
 static void take_baseline(struct ac_guardian *guardian, const struct audit_status *status)
@@ -156,8 +162,7 @@ static const char *find_wrong(struct ac_guardian *guardian)
 	health->lost_before = status.lost;
 	missing = ac_rules_missing(&guardian->rules, &guardian->kernel, NULL);
 	if (missing)
-		return missing < 0 ? "the kernel does not tell its audit rules"
-				   : "audit rules were removed";
+		return missing < 0 ? "the kernel does not tell its audit rules" : rules_removed;
 	health->config_changes = stream.config_changes;
 	return find_stalled(guardian);
 }
@@ -193,13 +198,32 @@ static bool pipe_is_closed(struct ac_guardian *guardian)
 	return guardian->plugin && stream.closed;
 }
 
+/* Cells stand still meanwhile.  Each change of the rules is a record. */
+static bool is_being_reloaded(struct ac_guardian *guardian)
+{
+	struct ac_health *health = &guardian->health;
+	uint64_t now = ac_now_ms();
+	struct ac_stream stream;
+
+	if (health->wrong != rules_removed || health->attempts)
+		return false;
+	ac_watch_stream(guardian->watch, &stream);
+	if (!health->reload_ms)
+		health->reload_ms = now;
+	if (!health->quiet_ms || stream.config_changes != health->config_changes)
+		health->quiet_ms = now;
+	health->config_changes = stream.config_changes;
+	return now < health->quiet_ms + RELOAD_QUIET_MS &&
+	       now < health->reload_ms + RELOAD_LIMIT_MS;
+}
+
 static void try_again(struct ac_guardian *guardian)
 {
 	struct ac_health *health = &guardian->health;
 	const char *wrong = health->wrong;
 	struct ac_err err = { 0 };
 
-	if (ac_now_ms() < health->next_try_ms)
+	if (ac_now_ms() < health->next_try_ms || is_being_reloaded(guardian))
 		return;
 	if (pipe_is_closed(guardian)) {
 		give_up(guardian);
@@ -240,7 +264,7 @@ void ac_health_check(struct ac_guardian *guardian)
 		freeze_all(guardian);
 		keep(guardian, health->wrong, "every cell is frozen");
 		health->attempts = 0;
-		health->next_try_ms = 0;
+		health->next_try_ms = health->reload_ms = health->quiet_ms = 0;
 	}
 	try_again(guardian);
 }

@@ -56,6 +56,23 @@ esac
 listener_stop
 auditctl -D >/dev/null
 
+# augenrules --load while the listener watches: it gives way until all is there.
+listener_start
+{
+	echo -D
+	grep '^-a' $rules
+	echo '-a always,exit -F arch=b64 -S connect -F success=1 -k site'
+} >/run/site.rules
+check 'a site can load its rules anew' auditctl -R /run/site.rules
+equal 'all of them' "$(auditctl -l | grep -c 'key=site')" 1
+equal 'and ours, once' "$(count)" "$wanted"
+wait_for 10 grep -q 'watching again' "$json_log"
+run -- true
+equal 'then sessions start' "$status" "$clean"
+listener_stop
+equal 'what the site has loaded stays' "$(count)" "$wanted"
+auditctl -D >/dev/null
+
 sed -i 's/71999/71998/' $rules
 "$build/agentcelld" 8>&- >/run/out 2>&1
 equal 'another range of uids: it does not start' "$?" 1

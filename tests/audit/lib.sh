@@ -83,6 +83,9 @@ trap 'tell_and_stop' EXIT
 run() { # [option...] -- command...
 	said=$("$session" -p /home/dev/project -b /home/dev/.ssh "$@" 8>&- 2>&1)
 	status=$?
+	case $said in # a session that never was would end as clean as any
+	*'session: confine: '*) tap_fail "the session is confined: $*" "$said" ;;
+	esac
 }
 
 # A listener that was blind, or was stopped, refuses sessions until it has seen again for a while.

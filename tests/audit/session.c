@@ -29,6 +29,7 @@
 #include "cgroup.h"
 #include "config.h"
 #include "journal.h"
+#include "landlock.h"
 #include "policy.h"
 #include "util.h"
 #include "wire.h"
@@ -185,7 +186,8 @@ static int confine(void)
 	if (!rc)
 		rc = allow(ruleset, "/tmp", ALL_OF_ABI_1);
 	if (!rc)
-		rc = (int)syscall(SYS_landlock_restrict_self, ruleset, LOG_FLAGS);
+		rc = (int)syscall(SYS_landlock_restrict_self, ruleset,
+			ac_landlock_abi() < AC_LANDLOCK_LOGS ? 0 : LOG_FLAGS);
 	close(ruleset);
 	return rc;
 }
