@@ -217,6 +217,8 @@ packages_full := spin frama-c-base why3 z3 cvc4 clang clang-tidy clang-format cp
 	libclang-rt-14-dev libnss-systemd xfsprogs btrfs-progs tmux vim less bubblewrap firejail bindfs restic borgbackup \
 	rsync tinyproxy strace gdb
 packages_harness := $(if $(shell command -v npm),,nodejs npm) ripgrep tmux strace curl file bubblewrap socat python3-pytest
+packages_vm := qemu-system-x86 qemu-utils debootstrap e2fsprogs
+packages_machine := $(packages) nodejs npm $(filter-out nodejs npm,$(packages_harness))
 # Installs what is missing: nothing, without network or root, when all is there.
 missing = $$(for p in $(1); do dpkg-query -W -f='$${db:Status-Abbrev}' $$p 2>/dev/null | grep -q ^ii || echo $$p; done)
 apt-install = @set -- $(call missing,$(1)); [ $$\# = 0 ] || { export DEBIAN_FRONTEND=noninteractive; \
@@ -225,6 +227,8 @@ deps:
 	$(call apt-install,$(packages))
 deps-harness:
 	$(call apt-install,$(packages) $(packages_harness))
+deps-vm:
+	$(call apt-install,$(packages_vm))
 deps-full:
 	$(call apt-install,$(packages) $(packages_full) $(packages_harness))
 
@@ -246,6 +250,16 @@ check-harness-now: all
 # A working day, without a network where the cache is filled: SOAK_SECONDS, an hour if not told.
 soak: all
 	AGENTCELL_BUILD='$(abspath $(B))' tests/harness/soak $(SOAK_SECONDS)
+# A whole machine with Debian's own kernel and systemd; tests/vm/run says what happens there.
+check-vm: deps-vm
+	tests/vm/run check $(packages_machine)
+soak-vm: deps-vm deps-harness
+	tests/vm/run soak $(SOAK_SECONDS) $(packages_machine)
+# What that machine builds of the tree, by itself.
+vm-programs: all $(audit_bin) $(B)/vm/attack32
+$(B)/vm/attack32: tests/audit/attack.c
+	@mkdir -p $(@D)
+	$(CC) -m32 -static -std=gnu11 -D_GNU_SOURCE -Ilibagentcell $(CFLAGS) -o $@ $<
 demo-now: all
 	AGENTCELL_BUILD='$(abspath $(B))' tests/demo.sh
 asan:
@@ -272,5 +286,5 @@ clean:
 	rm -rf $(B)
 
 .SECONDARY: # objects of the tests stay
-.PHONY: all clean deps deps-full deps-harness check check-harness check-harness-now soak check-fast demo check-now check-fast-now demo-now asan asan-run bench lint install uninstall fuzz exhaust explore spec spec-full prove spec-mutants spec-broken
+.PHONY: all clean deps deps-full deps-harness check check-harness check-harness-now soak check-vm soak-vm vm-programs deps-vm check-fast demo check-now check-fast-now demo-now asan asan-run bench lint install uninstall fuzz exhaust explore spec spec-full prove spec-mutants spec-broken
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
