@@ -95,7 +95,7 @@ static bool lease_is_stale(int leases, const char *name)
 	if (read_lease(leases, name, session_id))
 		return false;
 	snprintf(path, sizeof(path), "%s/%s", AC_SESSIONS_DIRECTORY, session_id);
-	return faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) && errno == ENOENT;
+	return faccessat(AT_FDCWD, path, F_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) && errno == ENOENT;
 }
 
 /* The unnamed file that becomes a lease by getting a name. */

@@ -158,7 +158,7 @@ static bool holds_processes(int cgroup_fd)
  */
 static void enable_controllers(int directory_fd)
 {
-	bool is_root = faccessat(directory_fd, "cgroup.type", F_OK, 0) && errno == ENOENT;
+	bool is_root = faccessat(directory_fd, "cgroup.type", F_OK, AT_EACCESS) && errno == ENOENT;
 
 	if (!is_root && holds_processes(directory_fd))
 		return;
@@ -207,7 +207,8 @@ static int find_parent(const char *session_id, struct ac_err *err)
 		int base = i ? root : unit;
 		ac_autoclose int parent = base < 0 ? -1 : open_directory(base, "agentcell");
 
-		if (parent >= 0 && !faccessat(parent, session_id, F_OK, AT_SYMLINK_NOFOLLOW))
+		if (parent >= 0 &&
+			!faccessat(parent, session_id, F_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW))
 			return ac_take_fd(&parent);
 	}
 	return ac_fail(err, ENOENT, "the session %s has no cgroup", session_id);

@@ -41,7 +41,9 @@ like "nor leased to another" "$(account lease dddddddddddd 74100 74102)" "in use
 kill $busy && wait $busy 2>/dev/null
 is "afterwards it is" "$(account lease dddddddddddd 74100 74102)" 74100
 rmdir /run/agentcell/sessions/bbbbbbbbbbbb
-is "a lease whose session is gone is stale" "$(account lease aaaaaaaaaaaa 74100 74102)" 74101
+chmod 700 /run/agentcell/sessions
+is "a lease whose session is gone is stale, also to sudo, whose real uid is the user's" \
+	"$(setpriv --ruid 4242 "$cellctl" account lease aaaaaaaaaaaa 74100 74102 2>&1)" 74101
 is "releasing twice is no error" "$(account release dddddddddddd 74100; account release dddddddddddd 74100)" ""
 account release aaaaaaaaaaaa 74101
 # Twenty at once: twenty numbers.
@@ -97,7 +99,9 @@ is "the file behind a link is there" "$(test -s /etc/passwd && echo yes)" yes
 
 # --- cgroup
 cgroup() { "$cellctl" cgroup "$@" 2>&1; }
-like "made" "$(cgroup make aaaaaaaaaaaa)" "^limited [01]$"
+like "made" "$(umask 077; cgroup make aaaaaaaaaaaa)" "^limited [01]$"
+is "found by sudo, whose real uid is the user's" \
+	"$(setpriv --ruid 4242 "$cellctl" cgroup populated aaaaaaaaaaaa 2>&1)" 0
 like "what a first try left is taken" "$(cgroup make aaaaaaaaaaaa)" "^limited [01]$"
 path=$(cgroup path aaaaaaaaaaaa)
 is "it has a path" "$(test -f "$path/cgroup.procs" && echo yes)" yes

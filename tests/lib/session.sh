@@ -23,7 +23,7 @@ listener_start() {
 	: >/run/listener.log
 	agentcelld -n 3 3>/run/listener.ready 8>&- >>/run/listener.log 2>&1 &
 	listener=$!
-	wait_for 10 test -s /run/listener.ready || {
+	wait_for 60 test -s /run/listener.ready || {
 		sandbox_say 'the listener does not start:'
 		cat /run/listener.log >&2
 		return 1
