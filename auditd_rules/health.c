@@ -231,6 +231,8 @@ static void try_again(struct ac_guardian *guardian)
 		return;
 	}
 	health->attempts++;
+	if (wrong == rules_removed && !ac_rules_missing(&guardian->rules, &guardian->kernel, NULL))
+		ac_rules_disown(&guardian->rules);
 	if (!set_up(guardian, MARK_MS, &err)) {
 		health->wrong = NULL;
 		health->attempts = 0;

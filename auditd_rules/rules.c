@@ -131,6 +131,12 @@ int ac_rules_load(struct ac_rules *rules, struct ac_kernel *kernel, struct ac_er
 	return missing;
 }
 
+void ac_rules_disown(struct ac_rules *rules)
+{
+	for (unsigned i = 0; i < rules->count; i++)
+		rules->rule[i].added = false;
+}
+
 void ac_rules_unload(struct ac_rules *rules, struct ac_kernel *kernel)
 {
 	for (unsigned i = 0; i < rules->count; i++) {

@@ -43,6 +43,9 @@ int ac_rules_missing(struct ac_rules *rules, struct ac_kernel *kernel, struct ac
 /* Adds the missing ones.  -EPERM when the rules are immutable (-e 2): a reboot is needed then. */
 int ac_rules_load(struct ac_rules *rules, struct ac_kernel *kernel, struct ac_err *err);
 
+/* They were gone, and somebody else has put all of them back: they are his now. */
+void ac_rules_disown(struct ac_rules *rules);
+
 /* Takes away what ac_rules_load() added. */
 void ac_rules_unload(struct ac_rules *rules, struct ac_kernel *kernel);
 

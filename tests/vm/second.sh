@@ -47,6 +47,8 @@ suite system/30-session.sh
 suite system/32-killed.sh
 suite audit/30-evasion.sh
 suite vm/abi.sh
+suite audit/15-rules.sh
+suite audit/20-blind.sh
 
 # --- locked with our rules
 systemctl start agentcelld
