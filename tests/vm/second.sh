@@ -31,6 +31,18 @@ nothing_left 'a new session'
 agentcell doctor >/run/doctor 2>&1
 equal 'doctor finds everything in order' "$?" 0
 
+# --- other interfaces of system calls: outside they are there, in a cell the filter knows none
+cp "$tree/build/audit/attack" "$tree/build/vm/attack32" /home/ada/project/ && chown ada: /home/ada/project/attack*
+for word in b32 x32; do
+	refute "outside, the kernel has $word" sh -c "/home/ada/project/attack $word / | grep -q 'not implemented'"
+	agent ada ./attack $word / >/run/out 2>&1
+	check "in a cell it has no $word" grep -q "$word -1 Function not implemented" /run/out
+done
+equal 'outside, 32-bit programs run' "$(as ada ./attack32 plain /home/ada/.ssh/id_ed25519 | cut -c1-7 | head -1)" 'plain 3'
+agent ada ./attack32 plain /home/ada/.ssh/id_ed25519 >/run/out 2>&1
+refute 'in a cell none of them lives' grep -q '^plain\|^alive' /run/out
+nothing_left 'a 32-bit program'
+
 # --- the suites, in their private copy of this machine
 systemctl stop agentcelld
 suite() { # program
