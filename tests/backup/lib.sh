@@ -27,9 +27,12 @@ work=$base/work store=$base/backups/user serial=0
 mkdir "$base/backups" "$work"
 chmod 755 "$base/backups"
 chown $uid:$gid "$work"
-# The tree may lie where the user cannot reach it (a clone in /root): what she runs is a copy.
+# The tree may lie where the user cannot reach it (a clone in /root): what she runs is a copy.  A script
+# that runs itself again still knows where from.
+: "${BACKUP_BUILT:=$B}"
+export BACKUP_BUILT
 mkdir "$base/build" "$base/tools"
-cp -r "$B/bin" "$B/backup" "$base/build/" && cp "$here"/*.py "$base/tools/" || exit 1
+cp -r "$BACKUP_BUILT/bin" "$BACKUP_BUILT/backup" "$base/build/" && cp "$here"/*.py "$base/tools/" || exit 1
 B=$base/build here=$base/tools
 cleanup() {
 	[ ! -d "$base/mnt" ] || umount "$base/mnt" 2>/dev/null
