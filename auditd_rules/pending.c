@@ -279,18 +279,34 @@ static void judge(struct ac_watch *watch, struct ac_pending *pending, bool compl
 	count_event(watch, pending);
 }
 
-/* A denied packet has no process; the connect() that sent it says which, a moment later. */
-static void add_process(struct ac_slot *slot, const struct ac_event *event)
+/* Is the target, "192.0.2.1:80" or "[2001:db8::1]:80", at this address? */
+static bool is_at(const char *target, const char *address)
+{
+	size_t length = strlen(address);
+	bool bracket = *target == '[';
+
+	target += bracket;
+	return !strncmp(target, address, length) && target[length] == (bracket ? ']' : ':');
+}
+
+/* A denied packet has no process, and on most kernels no port; the connect() that sent it says both, a
+ * moment later.  A call to somewhere else may be anybody's. */
+static void add_process(struct ac_slot *slot, const struct ac_pending *pending)
 {
 	struct ac_report *report = &slot->watched.escape;
+	const struct ac_event *event = &pending->event;
+	const char *target = pending->verdict.target;
 
 	if (!slot->watched.escaped || report->pid || report->operation != AC_OPERATION_NETWORK ||
 		!(event->seen & AC_SEEN_SOCKADDR))
+		return;
+	if (strcmp(target, report->target) != 0 && !is_at(target, report->target))
 		return;
 	report->pid = event->pid;
 	report->ppid = event->ppid;
 	memcpy(report->comm, event->comm, sizeof(report->comm));
 	copy(report->exe, event->exe);
+	copy(report->target, target);
 }
 
 static bool stands_alone(int type)
@@ -334,7 +350,7 @@ void ac_pending_take(struct ac_watch *watch, const struct ac_record *record)
 	if (record->type == AC_RECORD_SYSCALL && is_exec(&pending->event))
 		note_process(pending->slot, &pending->event);
 	judge(watch, pending, record->type == AC_RECORD_EOE || stands_alone(record->type));
-	add_process(pending->slot, &pending->event);
+	add_process(pending->slot, pending);
 	if (record->type == AC_RECORD_EOE || stands_alone(record->type))
 		finish(watch, pending);
 }

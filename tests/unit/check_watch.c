@@ -311,11 +311,32 @@ START_TEST(packet_and_its_process)
 		UID);
 	ck_assert_int_eq(state(kill_fd), '1');
 	ck_assert_int_eq(seen(UID)->escape.pid, 0);
-	call(3, UID, 42, -111, 77);
-	record("type=SOCKADDR msg=audit(1.000:3): saddr=02000050C00002070000000000000000");
+	ck_assert_str_eq(watched.escape.target, "192.0.2.7");
+	call(3, UID, 42, -115, 76); /* another's, to 192.0.2.70 */
+	record("type=SOCKADDR msg=audit(1.000:3): saddr=02000050C00002460000000000000000");
+	end(3);
+	ck_assert_int_eq(seen(UID)->escape.pid, 0);
+	call(4, UID, 42, -111, 77);
+	record("type=SOCKADDR msg=audit(1.000:4): saddr=02000050C00002070000000000000000");
+	end(4);
+	ck_assert_int_eq(seen(UID)->escape.pid, 77);
+	ck_assert_str_eq(watched.escape.target, "192.0.2.7:80");
+}
+END_TEST
+
+START_TEST(packet_of_ipv6_and_its_port)
+{
+	arm(UID, 1);
+	record("type=NETFILTER_PKT msg=audit(1.000:2): mark=0x%x saddr=2001:db8::9 "
+	       "daddr=2001:db8::2 proto=6",
+		UID);
+	ck_assert_str_eq(seen(UID)->escape.target, "2001:db8::2");
+	call(3, UID, 42, -115, 77);
+	record("type=SOCKADDR msg=audit(1.000:3): "
+	       "saddr=0A0001BB0000000020010DB800000000000000000000000200000000");
 	end(3);
 	ck_assert_int_eq(seen(UID)->escape.pid, 77);
-	ck_assert_str_eq(watched.escape.target, "192.0.2.7");
+	ck_assert_str_eq(watched.escape.target, "[2001:db8::2]:443");
 }
 END_TEST
 
@@ -428,6 +449,7 @@ int main(void)
 	tcase_add_test(cases, resolving_freezes);
 	tcase_add_test(cases, unresolved_when_the_ring_is_full);
 	tcase_add_test(cases, packet_and_its_process);
+	tcase_add_test(cases, packet_of_ipv6_and_its_port);
 	tcase_add_test(cases, flood);
 	tcase_add_test(cases, events_without_end);
 	tcase_add_test(cases, somebody_else_now);
