@@ -56,6 +56,14 @@ auditd_stop() {
 	auditd_pid=
 }
 
+# The sudo of a session of this test; its monitor is its child.  Not the zombies that a slow process 1 keeps.
+own_sudo() {
+	for own_pid in $(pgrep -r R,S,D,T -x sudo); do
+		grep -q "${SANDBOX_CGROUP##*/}" "/proc/$own_pid/cgroup" &&
+			[ "$(ps -o comm= -p "$(ps -o ppid= -p "$own_pid")")" != sudo ] && echo "$own_pid"
+	done 2>/dev/null
+}
+
 on_terminal() { # user drive's options and command
 	terminal_user=$1
 	shift
