@@ -24,7 +24,7 @@ serve() { # a Unix socket's name ("@" first: abstract), or a TCP port: writes wh
 		    peer.close()
 	END
 	server=$!
-	wait_for 5 test -e /run/serving
+	wait_for 30 test -e /run/serving
 	rm -f /run/serving /run/seen
 }
 
@@ -108,7 +108,7 @@ libc.shmget(4711, 4096, 0o1666); libc.msgget(4711, 0o1666)
 libc.mq_open(b"/mine", os.O_CREAT | os.O_RDWR, 0o666, None)
 s = socket.socket(socket.AF_UNIX); s.bind("\0mine"); s.listen()
 open("ready", "w").write("%d %d" % (os.getpid(), os.getuid()))
-time.sleep(30)'
+while not os.path.exists("stop"): time.sleep(0.05)'
 END
 cat >$home/second/probe <<-'END'
 	import ctypes, os, socket, sys
@@ -129,7 +129,7 @@ END
 chown -R dev:dev $project/first $home/second
 agent dev sh ./first >/run/first 2>&1 &
 first=$!
-wait_for 20 test -s $project/ready
+wait_for 60 test -s $project/ready
 read -r first_pid first_uid <$project/ready
 first_home=$(find /run/userdb -name 'agentcell-*.user' 2>/dev/null | head -n 1)
 first_home=/home/$(basename "${first_home:-agentcell-x.user}" .user)
@@ -155,7 +155,9 @@ second "python3 -c 'import ctypes; print(ctypes.CDLL(None).ptrace(16, $first_pid
 equal '... ptrace: killed' "$status" 137
 check '... on record' log_has event=escape operation=privilege
 check '... and the first lives' kill -0 "$first"
+touch $project/stop
 wait "$first"
+equal '... and ends by itself' "$?" 0
 
 # --- 35: temporary files of the host
 echo 'secret of the host' >/tmp/secret && chmod 644 /tmp/secret

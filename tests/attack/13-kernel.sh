@@ -82,11 +82,11 @@ done
 refused 'a socket of a family that nobody uses' socket "! python3 -c 'import socket; socket.socket(38, socket.SOCK_SEQPACKET)' 2>/dev/null && echo good"
 
 # --- 38: using up.  The machine answers meanwhile, and nothing is left afterwards.
-responsive() { # name: a process can be started, within a second
+responsive() { # name: a process can be started, in a time that tells a busy machine from one that is used up
 	responsive_started=$(date +%s%N)
 	/bin/true && as dev /bin/true
 	responsive_ms=$((($(date +%s%N) - responsive_started) / 1000000))
-	check "$1: the host answers (${responsive_ms} ms)" test "$responsive_ms" -lt 2000
+	check "$1: the host answers (${responsive_ms} ms)" test "$responsive_ms" -lt 10000
 }
 during() { # name, settings, script: the host is asked while it runs
 	during_name=$1
