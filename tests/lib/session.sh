@@ -59,8 +59,9 @@ auditd_stop() {
 # The sudo of a session of this test; its monitor is its child.  Not the zombies that a slow process 1 keeps.
 own_sudo() {
 	for own_pid in $(pgrep -r R,S,D,T -x sudo); do
-		grep -q "${SANDBOX_CGROUP##*/}" "/proc/$own_pid/cgroup" &&
-			[ "$(ps -o comm= -p "$(ps -o ppid= -p "$own_pid")")" != sudo ] && echo "$own_pid"
+		grep -q "${SANDBOX_CGROUP##*/}" "/proc/$own_pid/cgroup" || continue
+		own_parent=$(ps -o ppid= -p "$own_pid" | tr -d ' ')
+		[ "$(cat "/proc/$own_parent/comm")" = sudo ] || echo "$own_pid"
 	done 2>/dev/null
 }
 
