@@ -79,6 +79,8 @@ void ac_cell_free(struct ac_guardian *guardian, struct ac_cell *cell)
 	if (cell->kill_fd >= 0)
 		close(cell->kill_fd);
 	ac_network_leave(guardian, cell);
+	if (cell->session.firewall_link >= 0)
+		ac_errands_close(guardian->errands, ac_take_fd(&cell->session.firewall_link));
 	ac_session_fini(&cell->session);
 	free(cell->secrets);
 	free(cell);

@@ -122,6 +122,14 @@ static int hello(
 	return say(client, AC_WIRE_WELCOME, "", 0, AC_GUARDIAN_VERSION);
 }
 
+static int expect(struct ac_guardian *guardian, const struct ac_client *client)
+{
+	if (client->uid)
+		return -EPERM;
+	ac_errands_expect_move(guardian->errands);
+	return 0;
+}
+
 static int register_session(struct ac_guardian *guardian, struct ac_client *client,
 	const struct ac_wire *message, int fds[AC_WIRE_FDS_MAX], unsigned fd_count)
 {
@@ -141,6 +149,7 @@ static int register_session(struct ac_guardian *guardian, struct ac_client *clie
 			close(fds[i]);
 		return refuse(client, message, wrong);
 	}
+	ac_errands_expect_move(guardian->errands);
 	client->cell = ac_cell_register(
 		guardian, message->session_id, client->pid, fds[0], fds[1], &err);
 	if (!client->cell)
@@ -227,6 +236,8 @@ static int handle(struct ac_guardian *guardian, struct ac_client *client,
 		return arm(guardian, client, message);
 	case AC_WIRE_EXITED:
 		return exited(client, message);
+	case AC_WIRE_EXPECT:
+		return expect(guardian, client);
 	case AC_WIRE_LIST:
 		return list(guardian, client);
 	case AC_WIRE_KILL:

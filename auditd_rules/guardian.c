@@ -286,6 +286,7 @@ static int serve(struct ac_guardian *guardian, struct ac_err *err)
 		rc = make_second(guardian, err);
 	if (rc)
 		return rc;
+	guardian->errands = ac_errands_start();
 	ac_adopt(guardian);
 	ac_bygone_end(guardian->config->log_path);
 	return ac_client_listen(guardian, err);
@@ -320,6 +321,7 @@ static void stop(struct ac_guardian *guardian)
 	while (guardian->clients)
 		ac_client_close(guardian, guardian->clients);
 	ac_network_fini(guardian);
+	ac_errands_stop(guardian->errands);
 	ac_health_fini(guardian);
 	ac_watch_destroy(guardian->watch);
 	ac_rules_fini(&guardian->rules);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "config.h"
+#include "errand.h"
 #include "kernel.h"
 #include "rules.h"
 #include "silent.h"
@@ -52,6 +53,7 @@ struct ac_guardian {
 	struct ac_kernel kernel;
 	struct ac_watch *watch;
 	struct ac_warden warden;
+	struct ac_errands *errands; /* or NULL */
 	struct ac_health health;
 	int epoll_fd, lock_fd;
 	struct ac_source listener, signals, second, stream, warden_source;

@@ -166,9 +166,11 @@ void ac_cells_settle(struct ac_guardian *guardian)
 
 		if (cell->asked && cell->owned)
 			drive_out(guardian, cell);
-		else if (cell->asked)
-			ac_cell_free(
-				guardian, cell); /* sudo drives, and will see the connection go */
+		else if (cell->asked) {
+			/* sudo drives, and will see the connection go; a dead one left an orphan. */
+			guardian->owner_gone = true;
+			ac_cell_free(guardian, cell);
+		}
 		cell = next;
 	}
 }

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "journal.h"
@@ -128,7 +129,7 @@ static int try_lease(int leases, int unnamed, uid_t uid, struct ac_err *err)
 		return -EEXIST;
 	if (code)
 		return ac_fail_errno(err, code, "lease uid %u in %s", uid, AC_UIDS_DIRECTORY);
-	processes = ac_account_processes(uid);
+	processes = ac_account_own_processes(uid);
 	if (!processes)
 		return 0;
 	unlinkat(leases, name, 0);
@@ -189,7 +190,7 @@ int ac_account_release(const char *session_id, uid_t uid, struct ac_err *err)
 		return 0; /* given back before, perhaps leased to another since */
 	if (code)
 		return ac_fail_errno(err, -code, "read the lease %s/%u", AC_UIDS_DIRECTORY, uid);
-	processes = ac_account_processes(uid);
+	processes = ac_account_own_processes(uid);
 	if (processes < 0)
 		return ac_fail_errno(err, -processes, "look for processes of uid %u", uid);
 	if (processes)
@@ -270,4 +271,13 @@ int ac_account_processes(uid_t uid)
 	code = errno;
 	closedir(proc);
 	return code ? -code : count;
+}
+
+/* The kernel looks at every thread; what it finds may be a zombie, which only a closer look tells. */
+int ac_account_own_processes(uid_t uid)
+{
+	errno = 0;
+	if (getpriority(PRIO_USER, uid) == -1 && errno == ESRCH)
+		return 0;
+	return ac_account_processes(uid);
 }

@@ -33,6 +33,11 @@ int ac_account_release_session(const char *session_id, struct ac_err *err);
 /* Number of processes with the uid (scan of /proc, zombies not counted), or -errno. */
 int ac_account_processes(uid_t uid);
 
+/* The same by one system call when there is none whose real uid it is.  Complete for what a session
+ * has started: without privileges and with no_new_privs all four uids are one.  A stranger that has the
+ * uid only as effective, saved or fs uid is met by ac_account_processes() alone, before each use. */
+int ac_account_own_processes(uid_t uid);
+
 /* Removes System V IPC objects, POSIX message queues and shared memory of the uid on the host
  * (the cell has its own IPC namespace and /dev/shm; this is the belt). */
 int ac_account_remove_ipc(uid_t uid, struct ac_err *err);

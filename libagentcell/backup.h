@@ -39,6 +39,9 @@ struct ac_backup_request {
 	void (*progress)(void *context, const struct ac_backup_totals *totals);
 	void *progress_context;
 	struct ac_opener *opener; /* set for the work of a child (backup_opener.h); else NULL */
+	/* Called once while the child is at work, in the caller, who waits; may be NULL. */
+	void (*meanwhile)(void *context);
+	void *meanwhile_context;
 	const char *environment; /* preflight snapshot, one JSON object, stored with the manifest */
 };
 

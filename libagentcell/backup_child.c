@@ -231,6 +231,8 @@ static int listen_to(int fd, pid_t pid, const struct ac_backup_request *request,
 	enum report_kind last = REPORT_PROGRESS;
 	int result;
 
+	if (request->meanwhile)
+		request->meanwhile(request->meanwhile_context);
 	while ((result = receive_report(fd, &report)) > 0) {
 		last = (enum report_kind)report.kind;
 		if (last != REPORT_PROGRESS)

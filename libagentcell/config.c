@@ -70,11 +70,11 @@ static void take(void *context, struct ac_ini_errors *errors, const char *sectio
 		ac_ini_error(errors, "%s: %s", key, err.text);
 }
 
+/* Into a struct that is all zeros. */
 static int fill_defaults(struct ac_config *config, struct ac_err *err)
 {
 	const struct ac_config_entry *entry;
 
-	memset(config, 0, sizeof(*config));
 	for (entry = ac_config_entries; entry->section; entry++)
 		if (entry->parse(config, entry->offset, entry->fallback, err) < 0)
 			return ac_fail_within(err, "default of %s", entry->name);
@@ -89,24 +89,32 @@ static void check_whole(struct ac_config *config, struct ac_ini_errors *errors)
 	config->limits.wall_clock_s = config->wall_clock_limit_s;
 }
 
-int ac_config_check(int fd, const char *name, struct ac_config *config,
+static struct ac_config *read_dup(int fd, const char *name,
 	void (*report)(void *context, const char *text), void *context, struct ac_err *err)
 {
 	struct ac_ini_errors errors = {
 		.file = name, .report = report, .context = context, .err = err
 	};
-	ac_autofree struct ac_config *made = malloc(sizeof(*made));
+	ac_autofree struct ac_config *made = calloc(1, sizeof(*made));
 	struct state state = { .config = made };
-	int rc;
 
-	if (!made)
-		return ac_fail_errno(err, ENOMEM, "read %s", name);
-	rc = fill_defaults(made, err);
-	if (rc < 0)
-		return rc;
+	if (!made) {
+		ac_fail_errno(err, ENOMEM, "read %s", name);
+		return NULL;
+	}
+	if (fill_defaults(made, err) < 0)
+		return NULL;
 	ac_ini_read(fd, take, &state, &errors);
 	check_whole(made, &errors);
-	if (errors.count)
+	return errors.count ? NULL : AC_TAKE(made);
+}
+
+int ac_config_check(int fd, const char *name, struct ac_config *config,
+	void (*report)(void *context, const char *text), void *context, struct ac_err *err)
+{
+	ac_autofree struct ac_config *made = read_dup(fd, name, report, context, err);
+
+	if (!made)
 		return -EBADMSG;
 	*config = *made;
 	return 0;
@@ -117,6 +125,13 @@ int ac_config_read(const char *path, struct ac_config *config, struct ac_err *er
 	ac_autoclose int fd = ac_open_trusted(AT_FDCWD, path, AC_INI_FILE_MAX, err);
 
 	return fd < 0 ? fd : ac_config_check(fd, path, config, NULL, NULL, err);
+}
+
+struct ac_config *ac_config_read_dup(const char *path, struct ac_err *err)
+{
+	ac_autoclose int fd = ac_open_trusted(AT_FDCWD, path, AC_INI_FILE_MAX, err);
+
+	return fd < 0 ? NULL : read_dup(fd, path, NULL, NULL, err);
 }
 
 const char *ac_config_key(unsigned i)

@@ -93,6 +93,10 @@ struct ac_config {
  * not set has the built-in default, which stands in the table of keys (config_keys.c). */
 int ac_config_read(const char *path, struct ac_config *config, struct ac_err *err);
 
+/* The same on the heap, NULL on failure.  The struct is large and mostly empty, and what was never
+ * written costs no memory: a session's start reads it so. */
+struct ac_config *ac_config_read_dup(const char *path, struct ac_err *err);
+
 /* The same for a descriptor, without a look at owner and mode; report (may be NULL) gets each
  * error.  For `agentcell check`. */
 int ac_config_check(int fd, const char *name, struct ac_config *config,
@@ -102,6 +106,8 @@ int ac_harness_check(int fd, const char *name, struct ac_harness *harness,
 
 /* Picks a profile: by name when name is not NULL (it must exist), else by basename of command,
  * else the config's default.  Directory is normally AC_HARNESS_DIRECTORY. */
+struct ac_harness *ac_harness_pick_dup(const char *directory, const char *name, const char *command,
+	const char *fallback, struct ac_err *err); /* on the heap; NULL on failure */
 int ac_harness_pick(const char *directory, const char *name, const char *command,
 	const char *fallback, struct ac_harness *harness, struct ac_err *err);
 

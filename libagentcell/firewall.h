@@ -72,8 +72,10 @@ int ac_firewall_add(uid_t uid, const struct ac_addresses *addresses, struct ac_e
  * host is ""): what a name led to when the session started may not be what it leads to now. */
 int ac_firewall_read(uid_t uid, struct ac_addresses *addresses, struct ac_err *err);
 
-/* Removes every element of the uid; none is success.  -EBUSY when some are still seen after. */
-int ac_firewall_remove(uid_t uid, struct ac_err *err);
+/* Removes every element of the uid; none is success.  -EBUSY when some are still seen after.
+ * link (NULL: not wanted) gets the socket that did it, in place of -1: to close it takes the kernel 10 ms
+ * and more after a removal, so a caller who hurries does that later. */
+int ac_firewall_remove(uid_t uid, int *link, struct ac_err *err);
 
 /*
  * Is the uid still held to what was declared: table whole, the session's own elements there, and no address

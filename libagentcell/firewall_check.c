@@ -43,7 +43,7 @@ static int check_elements(
 
 int ac_firewall_check(uid_t uid, const struct ac_addresses *addresses, struct ac_err *err)
 {
-	ac_autoelements struct ac_elements held = { .uid = uid };
+	ac_autoelements struct ac_elements held = AC_ELEMENTS_OF(uid);
 	int code;
 
 	if (ac_firewall_is_loaded() != 1)
@@ -56,7 +56,7 @@ int ac_firewall_check(uid_t uid, const struct ac_addresses *addresses, struct ac
 
 int ac_firewall_flows(uid_t uid, struct ac_flows *flows, struct ac_err *err)
 {
-	ac_autoelements struct ac_elements held = { .uid = uid };
+	ac_autoelements struct ac_elements held = AC_ELEMENTS_OF(uid);
 	int code = ac_elements_read(&held);
 
 	if (code)

@@ -131,9 +131,9 @@ int ac_elements_want(
 }
 
 /* Turns what is held into what is wanted. */
-static int change(const struct ac_elements *held, const struct ac_elements *wanted)
+static int change(struct ac_elements *held, const struct ac_elements *wanted)
 {
-	ac_autoelements struct ac_elements changes = { .uid = held->uid };
+	ac_autoelements struct ac_elements changes = AC_ELEMENTS_OF(held->uid);
 	int code = 0;
 
 	for (unsigned i = 0; i < held->count && !code; i++) {
@@ -146,7 +146,7 @@ static int change(const struct ac_elements *held, const struct ac_elements *want
 	for (unsigned i = 0; i < wanted->count && !code; i++)
 		if (!ac_elements_contain(held, &wanted->element[i]))
 			code = ac_elements_append(&changes, &wanted->element[i]);
-	return code ? code : ac_nftables_change(changes.element, changes.count);
+	return code ? code : ac_nftables_change(&held->link, changes.element, changes.count);
 }
 
 static bool same(const struct ac_elements *held, const struct ac_elements *wanted)
@@ -170,10 +170,11 @@ static int count_wanted(void *context, const struct ac_nftables_element *element
 	return 0;
 }
 
-int ac_elements_are_there(const struct ac_elements *wanted)
+int ac_elements_are_there(struct ac_elements *wanted)
 {
 	struct answers answers = { .wanted = wanted };
-	int code = ac_nftables_get(wanted->element, wanted->count, count_wanted, &answers);
+	int code = ac_nftables_get(
+		&wanted->link, wanted->element, wanted->count, count_wanted, &answers);
 
 	if (code)
 		return code == -ENOENT ? 0 : code;
@@ -187,7 +188,7 @@ static int add_new(struct ac_elements *wanted)
 	int code;
 
 	wanted->element[0].exclusive = true;
-	code = ac_nftables_change(wanted->element, wanted->count);
+	code = ac_nftables_change(&wanted->link, wanted->element, wanted->count);
 	wanted->element[0].exclusive = false;
 	if (!code)
 		code = ac_elements_are_there(wanted) == 1 ? 0 : -EEXIST;
@@ -205,8 +206,8 @@ static int make_same(struct ac_elements *held, const struct ac_elements *wanted)
 
 int ac_firewall_add(uid_t uid, const struct ac_addresses *addresses, struct ac_err *err)
 {
-	ac_autoelements struct ac_elements held = { .uid = uid };
-	ac_autoelements struct ac_elements wanted = { .uid = uid };
+	ac_autoelements struct ac_elements held = AC_ELEMENTS_OF(uid);
+	ac_autoelements struct ac_elements wanted = AC_ELEMENTS_OF(uid);
 	int code = ac_elements_want(&wanted, addresses, err);
 
 	if (code)
@@ -270,7 +271,7 @@ static bool is_covered(const struct ac_addresses *addresses, const struct ac_add
 
 int ac_firewall_read(uid_t uid, struct ac_addresses *addresses, struct ac_err *err)
 {
-	ac_autoelements struct ac_elements held = { .uid = uid };
+	ac_autoelements struct ac_elements held = AC_ELEMENTS_OF(uid);
 	struct ac_address address;
 	int code = ac_elements_read(&held);
 
@@ -288,16 +289,18 @@ int ac_firewall_read(uid_t uid, struct ac_addresses *addresses, struct ac_err *e
 	return 0;
 }
 
-int ac_firewall_remove(uid_t uid, struct ac_err *err)
+int ac_firewall_remove(uid_t uid, int *link, struct ac_err *err)
 {
-	ac_autoelements struct ac_elements held = { .uid = uid };
-	const struct ac_elements nothing = { .uid = uid };
+	ac_autoelements struct ac_elements held = AC_ELEMENTS_OF(uid);
+	const struct ac_elements nothing = AC_ELEMENTS_OF(uid);
 	int code = ac_elements_read(&held);
 
 	if (!code)
 		code = change(&held, &nothing);
 	if (!code)
 		code = ac_elements_read(&held);
+	if (link && *link < 0)
+		*link = ac_take_fd(&held.link);
 	if (code)
 		return ac_fail_errno(err, -code, "remove the firewall elements of uid %u", uid);
 	return held.count ? ac_fail(err, EBUSY, "%u firewall elements of uid %u came back",
@@ -307,7 +310,7 @@ int ac_firewall_remove(uid_t uid, struct ac_err *err)
 
 int ac_firewall_count(uid_t uid)
 {
-	ac_autoelements struct ac_elements held = { .uid = uid };
+	ac_autoelements struct ac_elements held = AC_ELEMENTS_OF(uid);
 	int code = ac_elements_read(&held);
 
 	return code ? code : (int)held.count;

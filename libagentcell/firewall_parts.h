@@ -8,9 +8,12 @@
 
 struct ac_elements { /* of one uid; heap, grows */
 	uid_t uid;
+	int link; /* of all that is asked about them: netlink.h */
 	unsigned count, room;
 	struct ac_nftables_element *element;
 };
+
+#define AC_ELEMENTS_OF(id) ((struct ac_elements){ .uid = (id), .link = -1 })
 
 void ac_elements_fini(struct ac_elements *elements);
 #define ac_autoelements __attribute__((cleanup(ac_elements_fini)))
@@ -32,7 +35,7 @@ int ac_elements_read(struct ac_elements *elements);
 
 /* Does the kernel hold all of these, exactly so?  1, 0 or -errno; costs the same with any number of
  * sessions. */
-int ac_elements_are_there(const struct ac_elements *wanted);
+int ac_elements_are_there(struct ac_elements *wanted);
 
 /* The address that an element stands for; false for one that stands for something else. */
 bool ac_elements_address(const struct ac_nftables_element *element, struct ac_address *address);

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "firewall_parts.h"
 #include "util.h"
@@ -19,6 +20,8 @@ void ac_elements_fini(struct ac_elements *elements)
 	free(elements->element);
 	elements->element = NULL;
 	elements->count = elements->room = 0;
+	if (elements->link >= 0)
+		close(ac_take_fd(&elements->link));
 }
 
 int ac_elements_append(struct ac_elements *elements, const struct ac_nftables_element *element)
@@ -90,9 +93,9 @@ static int read_once(struct ac_elements *elements)
 
 	elements->count = 0;
 	for (unsigned i = 0; i < AC_COUNT(sets) && (!code || code == -ENOENT); i++)
-		code = ac_nftables_each(sets[i], take_own, elements);
+		code = ac_nftables_each(&elements->link, sets[i], take_own, elements);
 	for (unsigned i = 0; i < AC_COUNT(cgroup_sets) && (!code || code == -ENOENT); i++)
-		code = ac_nftables_each(cgroup_sets[i], take_cgroup, elements);
+		code = ac_nftables_each(&elements->link, cgroup_sets[i], take_cgroup, elements);
 	return code == -ENOENT ? 0 : code;
 }
 

@@ -134,7 +134,7 @@ static void take(void *context, struct ac_ini_errors *errors, const char *sectio
 		ac_ini_error(errors, "%s: %s", name, err.text);
 }
 
-int ac_harness_check(int fd, const char *name, struct ac_harness *harness,
+static struct ac_harness *check_dup(int fd, const char *name,
 	void (*report)(void *context, const char *text), void *context, struct ac_err *err)
 {
 	struct ac_ini_errors errors = {
@@ -143,16 +143,26 @@ int ac_harness_check(int fd, const char *name, struct ac_harness *harness,
 	ac_autofree struct ac_harness *made = calloc(1, sizeof(*made));
 	struct state state = { .harness = made };
 
+	if (!made) {
+		ac_fail_errno(err, ENOMEM, "read %s", name);
+		return NULL;
+	}
+	return ac_ini_read(fd, take, &state, &errors) < 0 ? NULL : AC_TAKE(made);
+}
+
+int ac_harness_check(int fd, const char *name, struct ac_harness *harness,
+	void (*report)(void *context, const char *text), void *context, struct ac_err *err)
+{
+	ac_autofree struct ac_harness *made = check_dup(fd, name, report, context, err);
+
 	if (!made)
-		return ac_fail_errno(err, ENOMEM, "read %s", name);
-	if (ac_ini_read(fd, take, &state, &errors) < 0)
 		return -EBADMSG;
 	*harness = *made;
 	return 0;
 }
 
 static int read_profile(const char *directory, int directory_fd, const char *name,
-	struct ac_harness *harness, struct ac_err *err)
+	struct ac_harness **harness, struct ac_err *err)
 {
 	char path[AC_PATH_MAX], file[AC_NAME_MAX + sizeof(SUFFIX)], checked[AC_NAME_MAX];
 	ac_autoclose int fd = -1;
@@ -166,10 +176,11 @@ static int read_profile(const char *directory, int directory_fd, const char *nam
 	fd = ac_open_trusted(directory_fd, file, AC_INI_FILE_MAX, err);
 	if (fd < 0)
 		return ac_fail_within(err, "harness profile %s", path);
-	rc = ac_harness_check(fd, path, harness, NULL, NULL, err);
-	if (rc == 0)
-		memcpy(harness->name, checked, sizeof(harness->name));
-	return rc;
+	*harness = check_dup(fd, path, NULL, NULL, err);
+	if (!*harness)
+		return -EBADMSG;
+	memcpy((*harness)->name, checked, sizeof((*harness)->name));
+	return 0;
 }
 
 static bool has_command(const struct ac_harness *harness, const char *command)
@@ -193,30 +204,28 @@ static int is_profile(const struct dirent *entry)
 struct search {
 	const char *directory, *command;
 	int directory_fd;
-	struct ac_harness *profile; /* being looked at */
-	struct ac_harness *found;
-	bool is_found;
+	struct ac_harness *found; /* or NULL */
 };
 
 static int consider(struct search *search, const char *file, struct ac_err *err)
 {
 	char name[AC_NAME_MAX] = "";
 	size_t length = strlen(file) - strlen(SUFFIX);
+	ac_autofree struct ac_harness *profile = NULL;
 	int rc;
 
 	if (length >= sizeof(name))
 		return ac_fail(err, EINVAL, "harness profile %s: the name is too long", file);
 	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
 	memcpy(name, file, length);
-	rc = read_profile(search->directory, search->directory_fd, name, search->profile, err);
-	if (rc < 0 || !has_command(search->profile, search->command))
+	rc = read_profile(search->directory, search->directory_fd, name, &profile, err);
+	if (rc < 0 || !has_command(profile, search->command))
 		return rc;
-	if (search->is_found)
+	if (search->found)
 		return ac_fail(err, EEXIST,
 			"command %s is claimed by two harness profiles, %s and %s", search->command,
 			search->found->name, name);
-	*search->found = *search->profile;
-	search->is_found = true;
+	search->found = AC_TAKE(profile);
 	return 0;
 }
 
@@ -237,30 +246,39 @@ static int search_all(struct search *search, struct ac_err *err)
 	return rc;
 }
 
-int ac_harness_pick(const char *directory, const char *name, const char *command,
-	const char *fallback, struct ac_harness *harness, struct ac_err *err)
+struct ac_harness *ac_harness_pick_dup(const char *directory, const char *name, const char *command,
+	const char *fallback, struct ac_err *err)
 {
-	ac_autofree struct ac_harness *profile = calloc(1, sizeof(*profile));
-	ac_autofree struct ac_harness *found = calloc(1, sizeof(*found));
 	ac_autoclose int directory_fd = ac_open_trusted_directory(directory, err);
 	const char *slash = command ? strrchr(command, '/') : NULL;
 	struct search search = { .directory = directory,
 		.directory_fd = directory_fd,
-		.command = slash ? slash + 1 : command,
-		.profile = profile,
-		.found = found };
+		.command = slash ? slash + 1 : command };
 	int rc = 0;
 
 	if (directory_fd < 0)
-		return directory_fd;
-	if (!profile || !found)
-		return ac_fail_errno(err, ENOMEM, "read harness profiles");
+		return NULL;
 	if (!name && command)
 		rc = search_all(&search, err);
-	if (rc == 0 && !search.is_found)
-		rc = read_profile(directory, directory_fd, name ? name : fallback, found, err);
-	if (rc < 0)
-		return rc;
+	if (rc == 0 && !search.found)
+		rc = read_profile(
+			directory, directory_fd, name ? name : fallback, &search.found, err);
+	if (rc == 0)
+		return search.found;
+	free(search.found);
+	return NULL;
+}
+
+int ac_harness_pick(const char *directory, const char *name, const char *command,
+	const char *fallback, struct ac_harness *harness, struct ac_err *err)
+{
+	struct ac_err own;
+	ac_autofree struct ac_harness *found = NULL;
+
+	err = err ? err : &own;
+	found = ac_harness_pick_dup(directory, name, command, fallback, err);
+	if (!found)
+		return -err->code;
 	*harness = *found;
 	return 0;
 }

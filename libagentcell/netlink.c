@@ -219,15 +219,17 @@ static int exchange(int fd, unsigned char *bytes, const struct ac_netlink *reque
 	return code;
 }
 
-int ac_netlink_transact(
-	const struct ac_netlink *request, unsigned acks, ac_netlink_handler *handle, void *context)
+int ac_netlink_transact(int *link, const struct ac_netlink *request, unsigned acks,
+	ac_netlink_handler *handle, void *context)
 {
-	ac_autoclose int fd = open_netlink();
-	unsigned char *bytes = malloc(AC_NETLINK_BUFFER);
+	ac_autoclose int fd = link && *link >= 0 ? ac_take_fd(link) : open_netlink();
+	ac_autofree unsigned char *bytes = malloc(AC_NETLINK_BUFFER);
 	int code = fd < 0 ? fd : -ENOMEM;
 
 	if (fd >= 0 && bytes)
 		code = exchange(fd, bytes, request, acks, handle, context);
-	free(bytes);
+	/* After a failure an answer may still be under way, which is none to the next request. */
+	if (!code && link)
+		*link = ac_take_fd(&fd);
 	return code;
 }

@@ -38,10 +38,14 @@ const unsigned char *ac_netlink_find(
 typedef int ac_netlink_handler(void *context, const unsigned char *attributes, size_t length);
 
 /*
+ * Transactions of one task share a socket: *link, -1 before the first one and after one that failed.
+ * The caller closes it (link NULL: a socket of its own).  To close any nf_tables socket waits until the
+ * kernel has let go of what was deleted shortly before, which is a grace period of RCU: 10 ms and more.
+ *
  * Sends and handles the answer: acks acknowledgements, or (acks 0) one message or a whole dump.
  * 0, or -errno; -EINTR: the dump was not one snapshot, start again.  Waits for the kernel, 5 s at most.
  */
-int ac_netlink_transact(
-	const struct ac_netlink *request, unsigned acks, ac_netlink_handler *handle, void *context);
+int ac_netlink_transact(int *link, const struct ac_netlink *request, unsigned acks,
+	ac_netlink_handler *handle, void *context);
 
 #endif

@@ -90,7 +90,7 @@ static unsigned add_runs(struct ac_netlink *request, bool reading,
 	return messages;
 }
 
-int ac_nftables_change(const struct ac_nftables_element *elements, unsigned count)
+int ac_nftables_change(int *link, const struct ac_nftables_element *elements, unsigned count)
 {
 	ac_autofree unsigned char *bytes = count ? malloc(AC_NETLINK_BUFFER) : NULL;
 	struct ac_netlink request = { .bytes = bytes };
@@ -101,7 +101,7 @@ int ac_nftables_change(const struct ac_nftables_element *elements, unsigned coun
 	ac_netlink_close(&request, ac_netlink_open(&request, NFNL_MSG_BATCH_BEGIN, 0, 0));
 	messages = add_runs(&request, false, elements, count);
 	ac_netlink_close(&request, ac_netlink_open(&request, NFNL_MSG_BATCH_END, 0, 2));
-	return ac_netlink_transact(&request, messages, NULL, NULL);
+	return ac_netlink_transact(link, &request, messages, NULL, NULL);
 }
 
 struct walk {
@@ -193,7 +193,7 @@ int ac_nftables_walk(const char *set, const unsigned char *attributes, size_t le
 	return walk_elements(&walk, attributes, length);
 }
 
-int ac_nftables_each(const char *set,
+int ac_nftables_each(int *link, const char *set,
 	int (*each)(void *context, const struct ac_nftables_element *element), void *context)
 {
 	ac_autofree unsigned char *bytes = malloc(AC_NETLINK_BUFFER);
@@ -206,19 +206,19 @@ int ac_nftables_each(const char *set,
 	message = ac_netlink_open(&request, NFT_MSG_GETSETELEM, NLM_F_DUMP, 1);
 	name_set(&request, set);
 	ac_netlink_close(&request, message);
-	return ac_netlink_transact(&request, 0, walk_elements, &walk);
+	return ac_netlink_transact(link, &request, 0, walk_elements, &walk);
 }
 
-static int get_run(struct ac_netlink *request, const struct ac_nftables_element *elements,
-	unsigned count, struct walk *walk)
+static int get_run(int *link, struct ac_netlink *request,
+	const struct ac_nftables_element *elements, unsigned count, struct walk *walk)
 {
 	request->used = 0;
 	walk->set = elements->set;
 	return ac_netlink_transact(
-		request, add_runs(request, true, elements, count), walk_elements, walk);
+		link, request, add_runs(request, true, elements, count), walk_elements, walk);
 }
 
-int ac_nftables_get(const struct ac_nftables_element *elements, unsigned count,
+int ac_nftables_get(int *link, const struct ac_nftables_element *elements, unsigned count,
 	int (*each)(void *context, const struct ac_nftables_element *element), void *context)
 {
 	ac_autofree unsigned char *bytes = malloc(AC_NETLINK_BUFFER);
@@ -232,7 +232,7 @@ int ac_nftables_get(const struct ac_nftables_element *elements, unsigned count,
 
 		while (run < count && !strcmp(elements[run].set, elements->set))
 			run++;
-		code = get_run(&request, elements, run, &walk);
+		code = get_run(link, &request, elements, run, &walk);
 		elements += run;
 		count -= run;
 	}
@@ -279,7 +279,7 @@ int ac_nftables_comment(char comment[], size_t size)
 	ac_netlink_attribute(
 		&request, NFTA_TABLE_NAME, AC_NFTABLES_TABLE, sizeof(AC_NFTABLES_TABLE));
 	ac_netlink_close(&request, message);
-	return ac_netlink_transact(&request, 0, take_header, &header);
+	return ac_netlink_transact(NULL, &request, 0, take_header, &header);
 }
 
 static int count_rule(void *context, const unsigned char *attributes, size_t length)
@@ -305,6 +305,6 @@ int ac_nftables_rules(void)
 	ac_netlink_attribute(
 		&request, NFTA_RULE_TABLE, AC_NFTABLES_TABLE, sizeof(AC_NFTABLES_TABLE));
 	ac_netlink_close(&request, message);
-	code = ac_netlink_transact(&request, 0, count_rule, &count);
+	code = ac_netlink_transact(NULL, &request, 0, count_rule, &count);
 	return code ? code : count;
 }

@@ -3,7 +3,8 @@
  * The elements, rules and header of the table `inet agentcell`, straight from and to the kernel by
  * netlink (nfnetlink), without libnftables: a transaction of a few elements is 50 times cheaper
  * than its text form, and the read-back does not trust the library that wrote.
- * Everything works in the caller's network namespace and needs CAP_NET_ADMIN there.
+ * Everything works in the caller's network namespace and needs CAP_NET_ADMIN there.  What link is stands
+ * in netlink.h.
  */
 #ifndef AC_NFTABLES_H
 #define AC_NFTABLES_H
@@ -28,11 +29,11 @@ struct ac_nftables_element {
 };
 
 /* All or nothing: 0, or -errno. */
-int ac_nftables_change(const struct ac_nftables_element *elements, unsigned count);
+int ac_nftables_change(int *link, const struct ac_nftables_element *elements, unsigned count);
 
 /* Calls each for every element of the set until it returns -errno.  -ENOENT: no such set; -EINTR: the
  * set changed meanwhile, what was seen may be torn: start again. */
-int ac_nftables_each(const char *set,
+int ac_nftables_each(int *link, const char *set,
 	int (*each)(void *context, const struct ac_nftables_element *element), void *context);
 
 /* The same for the attributes of one message about elements. */
@@ -40,7 +41,7 @@ int ac_nftables_walk(const char *set, const unsigned char *attributes, size_t le
 	int (*each)(void *context, const struct ac_nftables_element *element), void *context);
 
 /* Calls each for what the kernel holds under these keys.  -ENOENT: one of them, or the set, is not there. */
-int ac_nftables_get(const struct ac_nftables_element *elements, unsigned count,
+int ac_nftables_get(int *link, const struct ac_nftables_element *elements, unsigned count,
 	int (*each)(void *context, const struct ac_nftables_element *element), void *context);
 
 /* Appends to the chain a rule that nft's language cannot say: the packet's mark becomes its sender's uid,

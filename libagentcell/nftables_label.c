@@ -89,5 +89,5 @@ int ac_nftables_add_label(const char *chain, uint32_t mask, uint32_t set)
 	ac_netlink_close_nest(&request, list);
 	ac_netlink_close(&request, message);
 	ac_netlink_close(&request, ac_netlink_open(&request, NFNL_MSG_BATCH_END, 0, 2));
-	return ac_netlink_transact(&request, 1, NULL, NULL);
+	return ac_netlink_transact(NULL, &request, 1, NULL, NULL);
 }

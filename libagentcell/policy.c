@@ -119,27 +119,63 @@ static bool is_what_we_write(
 	return again_text && again_length == length && memcmp(again_text, text, length) == 0;
 }
 
-int ac_policy_parse(
+/* Into a struct that is all zeros. */
+static int parse_into(
 	const char *text, size_t length, struct ac_session_policy *session, struct ac_err *err)
 {
-	ac_autofree struct ac_session_policy *copy = calloc(1, sizeof(*copy));
 	autoput json_object *root = NULL;
 	const char *bad;
 
-	if (!copy)
-		return ac_fail_errno(err, ENOMEM, "read a session policy");
 	if (parse(text, length, &root) < 0)
 		return ac_fail(err, EBADMSG, "session policy: not the JSON that agentcell writes");
-	if (from_json(root, copy, &bad) < 0)
+	if (from_json(root, session, &bad) < 0)
 		return ac_fail(err, EBADMSG,
 			"session policy: %s is missing, doubled or out of range", bad);
-	if (!is_what_we_write(copy, text, length))
+	if (!is_what_we_write(session, text, length))
 		return ac_fail(err, EBADMSG, "session policy: it does not round-trip");
-	*session = *copy;
 	return 0;
 }
 
+static struct ac_session_policy *parse_dup(const char *text, size_t length, struct ac_err *err)
+{
+	ac_autofree struct ac_session_policy *session = calloc(1, sizeof(*session));
+
+	if (!session)
+		ac_fail_errno(err, ENOMEM, "read a session policy");
+	else if (parse_into(text, length, session, err) == 0)
+		return AC_TAKE(session);
+	return NULL;
+}
+
+/* Hands a heap copy over to a caller with a struct of its own. */
+static int hand_over(
+	struct ac_session_policy *read, struct ac_session_policy *session, const struct ac_err *err)
+{
+	if (!read)
+		return -err->code;
+	*session = *read;
+	free(read);
+	return 0;
+}
+
+int ac_policy_parse(
+	const char *text, size_t length, struct ac_session_policy *session, struct ac_err *err)
+{
+	struct ac_err own;
+
+	err = err ? err : &own;
+	return hand_over(parse_dup(text, length, err), session, err);
+}
+
 int ac_policy_read(int session_fd, struct ac_session_policy *session, struct ac_err *err)
+{
+	struct ac_err own;
+
+	err = err ? err : &own;
+	return hand_over(ac_policy_read_dup(session_fd, err), session, err);
+}
+
+static int read_text(int session_fd, char **ret_text, size_t *ret_length, struct ac_err *err)
 {
 	ac_autoclose int fd = ac_open_trusted(session_fd, AC_POLICY_NAME, POLICY_MAX, err);
 	ac_autofree char *text = NULL;
@@ -156,5 +192,16 @@ int ac_policy_read(int session_fd, struct ac_session_policy *session, struct ac_
 	length = ac_read_all(fd, text, (size_t)st.st_size + 1);
 	if (length < 0)
 		return ac_fail_errno(err, (int)-length, "read the session policy");
-	return ac_policy_parse(text, (size_t)length, session, err);
+	*ret_text = AC_TAKE(text);
+	*ret_length = (size_t)length;
+	return 0;
+}
+
+struct ac_session_policy *ac_policy_read_dup(int session_fd, struct ac_err *err)
+{
+	ac_autofree char *text = NULL;
+	size_t length = 0;
+
+	return read_text(session_fd, &text, &length, err) == 0 ? parse_dup(text, length, err)
+							       : NULL;
 }

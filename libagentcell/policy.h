@@ -145,6 +145,9 @@ int ac_policy_write(int session_fd, const struct ac_session_policy *session, str
  * ac_policy_read(ac_policy_write(x)) == x, byte for byte of every field. */
 int ac_policy_read(int session_fd, struct ac_session_policy *session, struct ac_err *err);
 
+/* The same on the heap, NULL on failure: without a copy of what is large and mostly empty. */
+struct ac_session_policy *ac_policy_read_dup(int session_fd, struct ac_err *err);
+
 /* Pure: the text of policy.json. */
 int ac_policy_parse(
 	const char *text, size_t length, struct ac_session_policy *session, struct ac_err *err);

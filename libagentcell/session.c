@@ -30,7 +30,7 @@ void ac_session_init(struct ac_session *session, struct ac_config *config)
 	session->config = config;
 	session->journal = (struct ac_journal)AC_JOURNAL_CLOSED;
 	session->listener_fd = session->launcher_fd = session->cgroup_fd = -1;
-	session->network_namespace_fd = -1;
+	session->network_namespace_fd = session->firewall_link = -1;
 }
 
 static void close_if_open(int *fd)
@@ -45,6 +45,7 @@ void ac_session_fini(struct ac_session *session)
 	close_if_open(&session->launcher_fd);
 	close_if_open(&session->cgroup_fd);
 	close_if_open(&session->network_namespace_fd);
+	close_if_open(&session->firewall_link);
 	ac_journal_close(&session->journal);
 	free(AC_TAKE(session->policy));
 	free(AC_TAKE(session->addresses));
@@ -89,6 +90,31 @@ static struct ac_backup_request backup_request(struct ac_session *session)
 	};
 }
 
+static int make_cgroup(struct ac_session *session, struct ac_err *err)
+{
+	const struct ac_policy *policy = policy_of(session);
+
+	if (session->cgroup_fd < 0)
+		session->cgroup_fd = ac_cgroup_make(policy->session_id, &policy->limits, NULL, err);
+	return session->cgroup_fd < 0 ? session->cgroup_fd : 0;
+}
+
+/*
+ * While the child makes the backup: what the next states wait for and nobody can use yet.  An empty
+ * cgroup is taken away by the clean-up of any state.  What fails here is done again, and judged, by the
+ * state whose act it is.
+ */
+static void do_meanwhile(void *context)
+{
+	struct ac_session *session = context;
+	struct ac_err ignored;
+
+	(void)make_cgroup(session, &ignored);
+	if (session->announce)
+		session->announce(session);
+	session->is_uid_unused = ac_account_processes(policy_of(session)->uid) == 0;
+}
+
 static enum ac_life_event make_backup(struct ac_session *session)
 {
 	struct ac_backup_request request = backup_request(session);
@@ -97,25 +123,24 @@ static enum ac_life_event make_backup(struct ac_session *session)
 		session->policy, AC_CONFIG_FILE, session->variables);
 
 	request.environment = environment;
+	request.meanwhile = do_meanwhile;
+	request.meanwhile_context = session;
 	return event_of(ac_backup_make(&request, &totals, &session->err));
 }
 
 static enum ac_life_event take_account(struct ac_session *session)
 {
 	const struct ac_policy *policy = policy_of(session);
-	int running = ac_account_processes(policy->uid);
+	int running = session->is_uid_unused ? ac_account_own_processes(policy->uid)
+					     : ac_account_processes(policy->uid);
 
 	if (running != 0) {
 		ac_fail(&session->err, EBUSY, "uid %u is in use by %d processes",
 			(unsigned)policy->uid, running);
 		return AC_EVENT_FAIL;
 	}
-	close_if_open(&session->cgroup_fd);
-	int fd = ac_cgroup_make(policy->session_id, &policy->limits, NULL, &session->err);
-
-	if (fd < 0)
+	if (make_cgroup(session, &session->err) != 0)
 		return AC_EVENT_FAIL;
-	session->cgroup_fd = fd;
 	return event_of(
 		ac_account_publish(policy->os_user, policy->uid, policy->gid, &session->err));
 }
@@ -160,7 +185,7 @@ static enum ac_life_event kill_all(struct ac_session *session)
 	if (result)
 		return AC_EVENT_FAIL;
 	/* Dead is what was seen to be dead: nothing of the uid may be left anywhere. */
-	int running = ac_account_processes(policy->uid);
+	int running = ac_account_own_processes(policy->uid);
 
 	if (running != 0)
 		ac_fail(err, EBUSY, "%d processes of uid %u are still there", running,
@@ -193,7 +218,7 @@ int ac_session_in_network(struct ac_session *session,
 static int remove_elements(struct ac_session *session, void *unused)
 {
 	(void)unused;
-	return ac_firewall_remove(policy_of(session)->uid, &session->err);
+	return ac_firewall_remove(policy_of(session)->uid, &session->firewall_link, &session->err);
 }
 
 static int remove_firewall(struct ac_session *session)
@@ -298,12 +323,11 @@ int ac_session_open(struct ac_session *session, const char *session_id, struct a
 
 	if (result)
 		return result;
+	free(session->policy);
+	session->policy = ac_policy_read_dup(session->journal.directory_fd, err);
 	if (!session->policy)
-		session->policy = calloc(1, sizeof *session->policy);
-	if (!session->policy)
-		return ac_fail_errno(err, ENOMEM, "no memory for the session policy");
-	result = ac_policy_read(session->journal.directory_fd, session->policy, err);
-	if (!result && strcmp(session->policy->plan.session_id, session_id) != 0)
+		return -err->code;
+	if (strcmp(session->policy->plan.session_id, session_id) != 0)
 		result = ac_fail(
 			err, EBADMSG, "the policy of session %s names another", session_id);
 	if (!result)

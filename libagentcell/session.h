@@ -24,8 +24,10 @@ struct ac_session {
 	const char *variables; /* names of those that enter the cell; borrowed, may be NULL */
 	int listener_fd; /* sudo's connection, -1 elsewhere */
 	int launcher_fd; /* the listener's end of the launcher's socket pair while unsent, or -1 */
-	int cgroup_fd; /* from the account step on, -1 before */
+	int cgroup_fd; /* made beside the backup, -1 before */
+	bool is_uid_unused; /* seen beside the backup */
 	int network_namespace_fd; /* the one that the firewall elements are in, -1: the caller's */
+	int firewall_link; /* the socket that removed the elements, or -1: closing it may take a while */
 	struct ac_addresses *addresses; /* what the endpoints resolved to; owned, may be NULL */
 	struct ac_err err; /* of the act that failed last */
 	void *owner; /* for the hooks */
@@ -33,6 +35,8 @@ struct ac_session {
 	enum ac_life_event (*monitor)(struct ac_session *session);
 	enum ac_life_event (*switch_user)(struct ac_session *session);
 	enum ac_life_event (*drain)(struct ac_session *session);
+	/* Called early, when there is time: somebody may have to get ready.  May be NULL. */
+	void (*announce)(struct ac_session *session);
 	void (*progress)(void *context, const struct ac_backup_totals *totals);
 	void *progress_context;
 };

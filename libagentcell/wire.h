@@ -6,6 +6,7 @@
  *
  *   sudo -> listener  HELLO                       is the listener there and able? (text: version)
  *   listener -> sudo  WELCOME | REFUSED(text)
+ *   sudo -> listener  EXPECT                      REGISTER will follow soon; no answer
  *   sudo -> listener  REGISTER (+2 fds: pidfd of sudo, listener's end of the launcher's socket pair)
  *                     the listener reads policy.json itself, runs the canary, takes the pidfd
  *   listener -> sudo  REGISTERED | REFUSED(text)
@@ -54,6 +55,7 @@ enum ac_wire_type {
 	AC_WIRE_LIST,
 	AC_WIRE_LISTED,
 	AC_WIRE_KILL,
+	AC_WIRE_EXPECT,
 	AC_WIRE_TYPE_COUNT
 };
 

@@ -58,9 +58,12 @@ static int take_over(struct ac_provision *provision, pam_handle_t *pam, struct a
 		result = read_fd(pam, "AGENTCELL_LISTENER_FD", &session->listener_fd, err);
 	if (!result)
 		result = read_fd(pam, "AGENTCELL_LAUNCHER_FD", &session->launcher_fd, err);
-	if (!result)
-		result = ac_policy_read(session->journal.directory_fd, session->policy, err);
-	if (!result && strcmp(session->policy->plan.session_id, id) != 0)
+	if (result)
+		return result;
+	session->policy = ac_policy_read_dup(session->journal.directory_fd, err);
+	if (!session->policy)
+		return -err->code;
+	if (strcmp(session->policy->plan.session_id, id) != 0)
 		result = ac_fail(err, EBADMSG, "the policy on disk is not that of session %s", id);
 	if (!result)
 		result = ac_journal_last(&session->journal, &record, err);
@@ -121,6 +124,16 @@ static enum ac_life_event register_session(struct ac_session *session)
 	int result = ask(session, AC_WIRE_REGISTER, AC_WIRE_REGISTERED, fds, 2, &session->err);
 
 	return result == 0 ? AC_EVENT_OK : AC_EVENT_FAIL;
+}
+
+/* Nothing depends on it: it only makes the listener ready. */
+static void announce(struct ac_session *session)
+{
+	struct ac_wire message;
+	struct ac_err ignored;
+
+	ac_wire_make(&message, AC_WIRE_EXPECT, session->policy->plan.session_id, 0, "");
+	(void)ac_wire_send(session->listener_fd, &message, NULL, 0, &ignored);
 }
 
 /* Before the launcher was forked there is nothing to drain; afterwards only the listener can. */
@@ -240,18 +253,16 @@ int ac_provision_open(struct ac_provision *provision, pam_handle_t *pam, struct 
 	provision->pam = pam;
 	provision->mount_namespace_fd = provision->ipc_namespace_fd = provision->cwd_fd = -1;
 	provision->home = (struct ac_home)AC_HOME_NONE;
-	ac_session_init(session, &provision->config);
-	session->policy = calloc(1, sizeof *session->policy);
-	if (!session->policy)
-		return ac_fail_errno(err, ENOMEM, "no memory for the session policy");
+	ac_session_init(session, NULL);
 	session->owner = provision;
 	session->monitor = register_session;
 	session->drain = drain;
+	session->announce = announce;
 	session->progress = report_progress;
 	session->progress_context = provision;
 	put_ids_aside(provision);
-	ac_warmup_start(&provision->warmup);
-	int result = ac_config_read(AC_CONFIG_FILE, &provision->config, err);
+	provision->config = session->config = ac_config_read_dup(AC_CONFIG_FILE, err);
+	int result = provision->config ? 0 : -err->code;
 
 	if (!result)
 		result = take_over(provision, pam, err);
@@ -260,7 +271,6 @@ int ac_provision_open(struct ac_provision *provision, pam_handle_t *pam, struct 
 	if (!result)
 		result = open_all(provision, err);
 	put_ids_back(provision);
-	ac_warmup_end(&provision->warmup, false);
 	return result;
 }
 
@@ -333,7 +343,7 @@ void ac_provision_close(struct ac_provision *provision, pam_handle_t *pam, int s
 		is_over = end_alone(provision);
 	if (is_over)
 		ac_aftermath(
-			&provision->config, session->policy, &provision->absent, say, provision);
+			provision->config, session->policy, &provision->absent, say, provision);
 	provision->is_armed = false;
 }
 
@@ -347,10 +357,10 @@ void ac_provision_free(struct ac_provision *provision)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	ac_home_close(&provision->home);
-	ac_warmup_end(&provision->warmup, true);
 	/* The plugin's, not ours to close. */
 	session->journal = (struct ac_journal)AC_JOURNAL_CLOSED;
 	session->listener_fd = session->launcher_fd = session->cgroup_fd = -1;
 	ac_session_fini(session);
+	free(provision->config);
 	free(provision);
 }

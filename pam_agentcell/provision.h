@@ -11,16 +11,14 @@
 #include "aftermath.h"
 #include "home.h"
 #include "session.h"
-#include "warmup.h"
 
 struct ac_provision {
 	pam_handle_t *pam; /* for messages */
-	struct ac_config config;
+	struct ac_config *config; /* owned */
 	struct ac_session session;
 	int mount_namespace_fd, ipc_namespace_fd, cwd_fd;
 	struct ac_home home;
 	struct ac_absent absent;
-	struct ac_warmup warmup;
 	gid_t gids[3]; /* as sudo had set them */
 	mode_t umask;
 	bool is_armed; /* the listener drives */

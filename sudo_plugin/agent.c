@@ -35,23 +35,23 @@ static struct ac_agent *create(const struct ac_switch_host *host)
 	agent->host = *host;
 	agent->launcher_fd = -1;
 	agent->mount_namespace_fd = agent->ipc_namespace_fd = agent->cwd_fd = -1;
-	ac_session_init(&agent->session, &agent->config);
+	ac_session_init(&agent->session, NULL);
 	return agent;
 }
 
 static int read_configuration(struct ac_agent *agent, const char *command, struct ac_err *err)
 {
-	int result = ac_config_read(AC_CONFIG_FILE, &agent->config, err);
-
-	if (!result && strcmp(agent->config.role_user, agent->host.role) != 0)
+	agent->config = agent->session.config = ac_config_read_dup(AC_CONFIG_FILE, err);
+	if (!agent->config)
+		return -err->code;
+	if (strcmp(agent->config->role_user, agent->host.role) != 0)
 		return ac_fail(err, EINVAL,
 			"%s names the role account %s, but the plugin's line in sudo.conf says "
 			"role=%s",
-			AC_CONFIG_FILE, agent->config.role_user, agent->host.role);
-	if (!result)
-		result = ac_harness_pick(AC_HARNESS_DIRECTORY, agent->request->wishes.harness,
-			command, agent->config.default_harness, &agent->harness, err);
-	return result;
+			AC_CONFIG_FILE, agent->config->role_user, agent->host.role);
+	agent->harness = ac_harness_pick_dup(AC_HARNESS_DIRECTORY, agent->request->wishes.harness,
+		command, agent->config->default_harness, err);
+	return agent->harness ? 0 : -err->code;
 }
 
 /* No listener, no agent: asked before anything is made. */
@@ -107,9 +107,9 @@ static int lease(struct ac_agent *agent, struct ac_err *err)
 	result = ac_journal_append(&session->journal, session->life);
 	if (result)
 		return ac_fail_errno(err, -result, "cannot write the journal of session %s", id);
-	result = ac_account_lease(id, agent->config.uid_first, agent->config.uid_last, &uid, err);
+	result = ac_account_lease(id, agent->config->uid_first, agent->config->uid_last, &uid, err);
 	if (!result)
-		ac_plan_name(session->policy, &agent->config, uid);
+		ac_plan_name(session->policy, agent->config, uid);
 	return result;
 }
 
@@ -150,9 +150,9 @@ static int build_vectors(
 		policy, agent->request, sudoers_info, agent->launcher_fd);
 	agent->answer.argv = ac_command_argv_dup(policy, agent->launcher_fd, argv);
 	agent->answer.environment = ac_command_environment_dup(
-		policy, &agent->harness, agent->request->environment);
+		policy, agent->harness, agent->request->environment);
 	agent->private_environment = ac_command_private_dup(
-		&agent->harness, &agent->keys, agent->request->environment);
+		agent->harness, &agent->keys, agent->request->environment);
 	if (!agent->answer.command_info || !agent->answer.argv || !agent->answer.environment ||
 		!agent->private_environment)
 		return ac_fail(err, ENOMEM,
@@ -176,7 +176,7 @@ static void show_terms(struct ac_agent *agent)
 			"Landlock "
 			"refuses\n",
 			"watched");
-	if (!agent->config.firewall_enabled)
+	if (!agent->config->firewall_enabled)
 		agent->host.print(SUDO_CONV_ERROR_MSG,
 			"agentcell: WARNING: the firewall is off (firewall.enabled = no)\n");
 }
@@ -211,8 +211,8 @@ static void show_note(void *context, const char *text)
 static int prepare(struct ac_agent *agent, char *const sudoers_info[], struct ac_err *err)
 {
 	const struct ac_plan_input input = {
-		.config = &agent->config,
-		.harness = &agent->harness,
+		.config = agent->config,
+		.harness = agent->harness,
 		.request = agent->request,
 		.command = ac_vector_get(sudoers_info, "command"),
 		.cwd = ac_vector_get(sudoers_info, "cwd"),
@@ -225,7 +225,7 @@ static int prepare(struct ac_agent *agent, char *const sudoers_info[], struct ac
 		result = ac_plan_make(&input, agent->session.policy, err);
 	if (!result)
 		result = ac_keys_take(
-			&agent->session.policy->plan, &agent->harness, &agent->keys, err);
+			&agent->session.policy->plan, agent->harness, &agent->keys, err);
 	if (!result)
 		result = greet_listener(agent, err);
 	if (!result)

@@ -20,8 +20,8 @@ struct pam_handle;
 
 struct ac_agent {
 	struct ac_switch_host host;
-	struct ac_config config;
-	struct ac_harness harness;
+	struct ac_config *config; /* owned, as all of it until the process ends */
+	struct ac_harness *harness;
 	struct ac_settings keys; /* read from files */
 	char **private_environment; /* for the launcher, and for no log */
 	struct ac_session session;

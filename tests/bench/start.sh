@@ -8,9 +8,11 @@
 #
 # ROUNDS (15) of each.  Sessions are run in a project of 100 and one of FILES (100000) files; a session with
 # the large one read-only is the cost of the view alone, since only what can be written is backed up.
+# Then where a session's time goes, by its journal.  A backup reads again what changed less than a minute
+# before the last one: SETTLE (61) seconds pass first, for a project that nobody is writing to just now.
 . "$(dirname "$0")/../lib/session.sh"
 
-rounds=${ROUNDS:-15} files=${FILES:-100000}
+rounds=${ROUNDS:-15} files=${FILES:-100000} settle=${SETTLE:-61}
 home=/home/dev
 make_files() { # directory number
 	/usr/bin/python3 - "$1" "$2" <<-'END'
@@ -27,6 +29,7 @@ make_files() { # directory number
 }
 make_files $home/small 100
 make_files $home/large "$files"
+sleep "$settle"
 printf 'dev ALL=(nobody) NOPASSWD: ALL\n' >>/etc/sudoers.d/agents
 mkdir -p /run/user/1001 && chown dev /run/user/1001
 for project in small large; do # the first backup is another story: tests/bench/backup.sh
@@ -35,7 +38,7 @@ for project in small large; do # the first backup is another story: tests/bench/
 done
 
 /usr/bin/python3 - "$rounds" "$files" 8>&- <<'END'
-import grp, os, pwd, shutil, statistics, sys, time
+import calendar, glob, grp, json, os, pwd, shutil, statistics, sys, time
 
 rounds, files = int(sys.argv[1]), int(sys.argv[2])
 user = pwd.getpwnam("dev")
@@ -67,11 +70,12 @@ cases = [
 cases = [c for c in cases if shutil.which(c[2][0])]
 
 
-def run(directory, argv):
+def start(directory, argv, stdin):
     reader, writer = os.pipe()
     started = time.time_ns()
     pid = os.fork()
     if pid == 0:
+        os.dup2(stdin, 0)
         os.dup2(writer, 1)
         os.dup2(os.open("/dev/null", os.O_RDWR), 2)
         os.setgroups(groups)
@@ -80,6 +84,11 @@ def run(directory, argv):
         os.chdir(directory)
         os.execve(argv[0], argv, {"PATH": "/usr/bin:/bin", "HOME": user.pw_dir, "USER": "dev", "LANG": "C"})
     os.close(writer)
+    return started, pid, reader
+
+
+def run(directory, argv):
+    started, pid, reader = start(directory, argv, 0)
     said = b""
     while (chunk := os.read(reader, 4096)):
         said += chunk
@@ -106,4 +115,43 @@ for name, _, _ in cases:
     start, whole = zip(*got)
     print("%-24s %8.1f %8.1f %8.1f %8.1f   %d runs" %
           (name, statistics.median(start), min(start), statistics.median(whole), min(whole), len(got)))
+
+# --- Where it goes: the journal is there while the command runs; the end is in the log.
+steps = [("sudo, sudoers, plan", None, "planned"), ("policy on disk, PAM", "planned", "backup"),
+         ("backup (the rest of it)", "backup", "account"), ("account, firewall", "account", "monitor"),
+         ("listener, canary", "monitor", "switch"), ("view, launcher, release", "switch", "running"),
+         ("exec", "running", None)]
+
+
+def dissect(directory):
+    asleep, wake = os.pipe2(os.O_CLOEXEC)
+    offset = time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    started, pid, reader = start(directory, [*cell, "/usr/bin/sh", "-c", "date +%s%N; read line"], asleep)
+    os.close(asleep)
+    said = os.read(reader, 64)
+    at = {None: started}
+    for journal in glob.glob("/run/agentcell/sessions/*/journal"):
+        for line in open(journal):
+            word = line.split()
+            at[word[1]] = int(word[4]) * 10**6 + offset
+    ending = time.time_ns()
+    os.close(wake)
+    os.close(reader)
+    os.waitpid(pid, 0)
+    ended = time.time_ns()
+    last = json.loads(open("/var/log/agentcell/agentcell.jsonl").readlines()[-1])
+    stamp = last["time"]
+    gone = (calendar.timegm(time.strptime(stamp[:19], "%Y-%m-%dT%H:%M:%S")) * 1000 + int(stamp[20:23])) * 10**6
+    if not said.strip().isdigit() or "running" not in at or last["event"] != "end":
+        return None
+    took = [(at[to] if to else int(said)) - at[since] for _, since, to in steps]
+    return [t / 1e6 for t in took + [gone - ending, ended - gone]]
+
+
+print()
+for project, number in (small, 100), (large, files):
+    got = [g for g in (dissect(project) for _ in range(rounds)) if g]
+    print("session, %d files: medians of %d" % (number, len(got)))
+    for name, times_of in zip([s[0] for s in steps] + ["cell taken away", "report, return"], zip(*got)):
+        print("  %-24s %8.1f" % (name, statistics.median(times_of)))
 END

@@ -35,9 +35,17 @@ is "another session's lease is not given back" \
 setpriv --reuid 74100 --regid 74100 --clear-groups sleep 60 &
 pids="$pids $!" busy=$!
 while [ "$(account processes 74100)" != 1 ]; do :; done
+is "the quick look sees it too" "$(account own-processes 74100)" 1
 like "not while a process has it" "$(account release aaaaaaaaaaaa 74100)" "still has 1 process"
 rm /run/agentcell/uids/74100
 like "nor leased to another" "$(account lease dddddddddddd 74100 74102)" "in use"
+kill $busy && wait $busy 2>/dev/null
+is "nor does it see what is gone" "$(account own-processes 74100)" 0
+/usr/bin/python3 -c 'import os, time; os.setresuid(0, 0, 74100); time.sleep(60)' &
+pids="$pids $!" busy=$!
+while [ "$(account processes 74100)" != 1 ]; do :; done
+is "who has it as saved uid only is met by the scan" "$(account processes 74100)" 1
+is "and not by the quick look, which is for what a session starts" "$(account own-processes 74100)" 0
 kill $busy && wait $busy 2>/dev/null
 is "afterwards it is" "$(account lease dddddddddddd 74100 74102)" 74100
 rmdir /run/agentcell/sessions/bbbbbbbbbbbb

@@ -146,7 +146,7 @@ static int firewall(int argc, char **argv)
 	if (!strcmp(argv[0], "read") && argc == 2)
 		return print_addresses(number(argv[1]));
 	if (!strcmp(argv[0], "remove") && argc == 2)
-		return done(ac_firewall_remove(number(argv[1]), &err));
+		return done(ac_firewall_remove(number(argv[1]), NULL, &err));
 	if (!strcmp(argv[0], "add") && argc >= 3) {
 		code = resolve(argv[2], argv + 3, &addresses);
 		if (!code)
@@ -189,7 +189,7 @@ static int bench(unsigned sessions, unsigned rounds)
 	}
 	for (unsigned i = 0; i < rounds && i < AC_COUNT(took); i++) {
 		clock_gettime(CLOCK_MONOTONIC, &from);
-		if (done(ac_firewall_remove(71900 + i, &err)))
+		if (done(ac_firewall_remove(71900 + i, NULL, &err)))
 			return 1;
 		printf("%ld %ld\n", took[i], passed_us(&from));
 	}
@@ -264,6 +264,8 @@ static int account(int argc, char **argv)
 		return done(ac_account_release(argv[1], number(argv[2]), &err));
 	if (!strcmp(argv[0], "processes") && argc == 2)
 		return printf("%d\n", ac_account_processes(number(argv[1]))) < 0;
+	if (!strcmp(argv[0], "own-processes") && argc == 2)
+		return printf("%d\n", ac_account_own_processes(number(argv[1]))) < 0;
 	if (!strcmp(argv[0], "publish") && argc == 3)
 		return done(ac_account_publish(argv[1], number(argv[2]), number(argv[2]), &err));
 	if (!strcmp(argv[0], "withdraw") && argc == 3)

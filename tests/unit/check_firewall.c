@@ -201,7 +201,7 @@ START_TEST(test_a_full_request_stays_in_its_buffer)
 	ac_netlink_close(&request, message);
 	ck_assert(request.full);
 	ck_assert_uint_le(request.used, AC_NETLINK_BUFFER);
-	ck_assert_int_eq(ac_netlink_transact(&request, 1, NULL, NULL), -E2BIG);
+	ck_assert_int_eq(ac_netlink_transact(NULL, &request, 1, NULL, NULL), -E2BIG);
 	free(bytes);
 }
 END_TEST
