@@ -36,7 +36,7 @@ comma := ,
 AC_LDFLAGS := -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) $(SANITIZE)
 
 # What each library is for stands in README.md.
-lib_libs      := -linih -ljson-c -lnftables -laudit -lzstd -lcrypto -lacl -pthread
+lib_libs      := -linih -ljson-c -laudit -lzstd -lcrypto -lacl -pthread
 plugin_libs   := -lpam
 pam_libs      := -lpam
 listener_libs := -lcap -lseccomp

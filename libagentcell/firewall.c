@@ -6,11 +6,11 @@
 #include "firewall.h"
 
 #include <errno.h>
-#include <nftables/libnftables.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "firewall_rules.h"
+#include "nft.h"
 #include "nftables.h"
 #include "util.h"
 
@@ -18,21 +18,13 @@
 
 static int run_nft(const char *text, struct ac_err *err)
 {
-	struct nft_ctx *nft = nft_ctx_new(NFT_CTX_DEFAULT);
-	const char *answer;
-	int code = 0;
+	struct ac_nft *nft = NULL;
+	int code = ac_nft_open(&nft, err);
 
-	if (!nft)
-		return ac_fail(err, ENOMEM, "start libnftables");
-	nft_ctx_buffer_output(nft);
-	nft_ctx_buffer_error(nft);
-	if (nft_run_cmd_from_buffer(nft, text)) {
-		answer = nft_ctx_get_error_buffer(nft);
-		code = ac_fail(err, EPROTO, "change the nft table inet agentcell: %.*s",
-			(int)strcspn(answer, "\n"), answer);
-	}
-	nft_ctx_free(nft);
-	return code;
+	if (!code)
+		code = ac_nft_run(nft, text, err);
+	ac_nft_close(nft);
+	return code ? ac_fail_within(err, "change the nft table inet agentcell") : 0;
 }
 
 /* libnftables ends a process (exit(111)) whose real uid is not its effective one, as sudo's is. */

@@ -99,7 +99,7 @@ int ac_firewall_flows(uid_t uid, struct ac_flows *flows, struct ac_err *err);
 
 struct ac_guard;
 
-/* The guard of the caller's network namespace; -EOPNOTSUPP where the kernel has no owned tables (Linux
+/* The guard of the caller's network namespace; -EPROTO where the kernel has no owned tables (Linux
  * 5.12).  Needs the process for as long as it is to stand. */
 int ac_guard_open(uid_t first, uid_t last, struct ac_guard **guard, struct ac_err *err);
 void ac_guard_close(struct ac_guard *guard); /* NULL is fine */

@@ -4,29 +4,15 @@
  * context of libnftables, stays open for as long as the guard stands.
  */
 #include <errno.h>
-#include <nftables/libnftables.h>
-#include <string.h>
 
 #include "firewall.h"
 #include "firewall_rules.h"
+#include "nft.h"
 #include "util.h"
 
 struct ac_guard {
-	struct nft_ctx *nft;
+	struct ac_nft *nft;
 };
-
-static int load(struct ac_guard *guard, const char *text, struct ac_err *err)
-{
-	const char *answer;
-
-	nft_ctx_buffer_output(guard->nft);
-	nft_ctx_buffer_error(guard->nft);
-	if (!nft_run_cmd_from_buffer(guard->nft, text))
-		return 0;
-	answer = nft_ctx_get_error_buffer(guard->nft);
-	return ac_fail(err, EOPNOTSUPP, "make the nft table inet agentcell-guard: %.*s",
-		(int)strcspn(answer, "\n"), answer);
-}
 
 int ac_guard_open(uid_t first, uid_t last, struct ac_guard **guard, struct ac_err *err)
 {
@@ -34,16 +20,16 @@ int ac_guard_open(uid_t first, uid_t last, struct ac_guard **guard, struct ac_er
 	struct ac_guard *made = calloc(1, sizeof(*made));
 	int code;
 
-	if (made)
-		made->nft = nft_ctx_new(NFT_CTX_DEFAULT);
-	if (!text || !made || !made->nft) {
+	if (!text || !made) {
 		ac_guard_close(made);
 		return ac_fail(err, ENOMEM, "make the firewall's guard");
 	}
-	code = load(made, text, err);
+	code = ac_nft_open(&made->nft, err);
+	if (!code)
+		code = ac_nft_run(made->nft, text, err);
 	if (code) {
 		ac_guard_close(made);
-		return code;
+		return ac_fail_within(err, "make the nft table inet agentcell-guard");
 	}
 	*guard = made;
 	return 0;
@@ -51,7 +37,7 @@ int ac_guard_open(uid_t first, uid_t last, struct ac_guard **guard, struct ac_er
 
 void ac_guard_close(struct ac_guard *guard)
 {
-	if (guard && guard->nft)
-		nft_ctx_free(guard->nft);
+	if (guard)
+		ac_nft_close(guard->nft);
 	free(guard);
 }
