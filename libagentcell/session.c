@@ -134,8 +134,16 @@ static enum ac_life_event take_account(struct ac_session *session)
 	int running = session->is_uid_unused ? ac_account_own_processes(policy->uid)
 					     : ac_account_processes(policy->uid);
 
-	if (running != 0) {
-		ac_fail(&session->err, EBUSY, "uid %u is in use by %d processes",
+	if (running < 0) {
+		ac_fail_errno(&session->err, -running, "look for processes of uid %u",
+			(unsigned)policy->uid);
+		return AC_EVENT_FAIL;
+	}
+	if (running > 0) {
+		ac_fail(&session->err, EBUSY,
+			"uid %u is in use by %d process(es) that agentcell did not start (one of "
+			"its "
+			"four uids in /proc/*/status): try again, the next session takes another",
 			(unsigned)policy->uid, running);
 		return AC_EVENT_FAIL;
 	}

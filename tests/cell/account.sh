@@ -46,6 +46,10 @@ pids="$pids $!" busy=$!
 while [ "$(account processes 74100)" != 1 ]; do :; done
 is "who has it as saved uid only is met by the scan" "$(account processes 74100)" 1
 is "and not by the quick look, which is for what a session starts" "$(account own-processes 74100)" 0
+is "a lease takes the quick look" "$(account lease dddddddddddd 74100 74102)" 74100
+account release dddddddddddd 74100
+is "and who gives up what a stranger has gets another" "$(account lease dddddddddddd 74100 74103)" 74103
+account release dddddddddddd 74103
 kill $busy && wait $busy 2>/dev/null
 is "afterwards it is" "$(account lease dddddddddddd 74100 74102)" 74100
 rmdir /run/agentcell/sessions/bbbbbbbbbbbb
