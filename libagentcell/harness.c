@@ -272,7 +272,7 @@ struct ac_harness *ac_harness_pick_dup(const char *directory, const char *name, 
 int ac_harness_pick(const char *directory, const char *name, const char *command,
 	const char *fallback, struct ac_harness *harness, struct ac_err *err)
 {
-	struct ac_err own;
+	struct ac_err own = { 0 };
 	ac_autofree struct ac_harness *found = NULL;
 
 	err = err ? err : &own;

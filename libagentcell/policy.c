@@ -161,7 +161,7 @@ static int hand_over(
 int ac_policy_parse(
 	const char *text, size_t length, struct ac_session_policy *session, struct ac_err *err)
 {
-	struct ac_err own;
+	struct ac_err own = { 0 };
 
 	err = err ? err : &own;
 	return hand_over(parse_dup(text, length, err), session, err);
@@ -169,7 +169,7 @@ int ac_policy_parse(
 
 int ac_policy_read(int session_fd, struct ac_session_policy *session, struct ac_err *err)
 {
-	struct ac_err own;
+	struct ac_err own = { 0 };
 
 	err = err ? err : &own;
 	return hand_over(ac_policy_read_dup(session_fd, err), session, err);

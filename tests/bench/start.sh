@@ -70,7 +70,7 @@ cases = [
 cases = [c for c in cases if shutil.which(c[2][0])]
 
 
-def start(directory, argv, stdin):
+def launch(directory, argv, stdin):
     reader, writer = os.pipe()
     started = time.time_ns()
     pid = os.fork()
@@ -88,7 +88,7 @@ def start(directory, argv, stdin):
 
 
 def run(directory, argv):
-    started, pid, reader = start(directory, argv, 0)
+    started, pid, reader = launch(directory, argv, 0)
     said = b""
     while (chunk := os.read(reader, 4096)):
         said += chunk
@@ -126,7 +126,7 @@ steps = [("sudo, sudoers, plan", None, "planned"), ("policy on disk, PAM", "plan
 def dissect(directory):
     asleep, wake = os.pipe2(os.O_CLOEXEC)
     offset = time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-    started, pid, reader = start(directory, [*cell, "/usr/bin/sh", "-c", "date +%s%N; read line"], asleep)
+    started, pid, reader = launch(directory, [*cell, "/usr/bin/sh", "-c", "date +%s%N; read line"], asleep)
     os.close(asleep)
     said = os.read(reader, 64)
     at = {None: started}

@@ -418,7 +418,7 @@ records() {
 	was=$(auditctl -s | sed -n 's/^enabled //p')
 	auditctl -e 1 >/dev/null
 	mkfifo "$work/audit"
-	nsenter --net=/proc/self/fd/9 "$net" audit 600 >"$work/audit" &
+	nsenter --net=/proc/self/fd/9 "$net" audit "$IDA is done" >"$work/audit" &
 	{
 		read -r _
 		probe a tcp 198.51.100.1 443 >/dev/null
@@ -431,6 +431,7 @@ records() {
 		for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
 			probe a tcp 192.168.1.1 80 >/dev/null
 		done
+		nsenter --net=/proc/self/fd/9 auditctl -m "$IDA is done" >/dev/null
 		cat
 	} <"$work/audit" >"$work/records"
 	auditctl -e "$was" >/dev/null

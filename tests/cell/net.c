@@ -5,7 +5,7 @@
  *   net serve <log> <proto>:<address>:<port> ...     a line "<proto> <address> <port>" per visit
  *   net probe <uid> <proto> <address> <port> [from]  prints: open | closed <errno name>
  *   net hold <uid> <address> <port>                  connects, says "held", then one line per write
- *   net audit <milliseconds>                         prints NETFILTER_PKT records (init netns)
+ *   net audit <text>          prints NETFILTER_PKT records (init netns) until one of a program has the text
  *
  * proto: tcp close (the server closes first) udp mptcp sctp udplite tfo (TCP fast open) ping raw packet vsock.
  */
@@ -31,6 +31,7 @@
 
 #define WAIT_MS 700
 #define SERVERS 64
+#define AUDIT_MS 60000
 
 struct kind {
 	const char *name;
@@ -341,12 +342,13 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static int audit(int milliseconds)
+/* What the kernel has said before the text was said comes before it. */
+static int audit(const char *last)
 {
 	struct sockaddr_nl at = { .nl_family = AF_NETLINK,
 		.nl_groups = 1 << (AUDIT_NLGRP_READLOG - 1) };
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_AUDIT);
-	int64_t end = now_ms() + milliseconds;
+	int64_t end = now_ms() + AUDIT_MS;
 	static char buffer[16384];
 
 	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)))
@@ -359,7 +361,7 @@ static int audit(int milliseconds)
 		ssize_t length;
 
 		if (left <= 0 || poll(&poll_fd, 1, (int)left) <= 0)
-			return 0;
+			return fprintf(stderr, "nobody said %s\n", last), 1;
 		length = recv(fd, buffer, sizeof(buffer) - 1, 0);
 		if (length < NLMSG_HDRLEN)
 			continue;
@@ -367,6 +369,8 @@ static int audit(int milliseconds)
 		memcpy(&header, buffer, sizeof(header));
 		if (header.nlmsg_type == AUDIT_NETFILTER_PKT)
 			puts(buffer + NLMSG_HDRLEN);
+		else if (header.nlmsg_type == AUDIT_USER && strstr(buffer + NLMSG_HDRLEN, last))
+			return 0;
 	}
 }
 
@@ -385,7 +389,7 @@ int main(int argc, char **argv)
 		return hold(argv[3], number(argv[4]));
 	}
 	if (argc == 3 && !strcmp(argv[1], "audit"))
-		return audit(number(argv[2]));
+		return audit(argv[2]);
 	fputs("usage: see the head of net.c\n", stderr);
 	return 2;
 }
