@@ -9,8 +9,10 @@
  * whose arguments lie behind pointers (clone3, openat2, io_uring) are refused whole.
  *
  * Two filters in each session.  What is refused with ENOSYS is refused quietly, since every start of
- * a thread asks for clone3; what the other one refuses goes on record (SECCOMP_FILTER_FLAG_LOG), since
- * no honest program asks for it, and no audit rule sees a call that a filter has refused.
+ * a thread asks for clone3, and so is the set-group-id bit, which tar, cp -p and rsync restore on the
+ * directories of a project that a group shares; what the other one refuses goes on record
+ * (SECCOMP_FILTER_FLAG_LOG), since no honest program asks for it, and no audit rule sees a call that a
+ * filter has refused.
  *
  * A record of a refused call tells no arguments.  So a socket that would lead past the firewall is not
  * refused like the family that nobody has heard of: the process is killed, which the record does tell.
@@ -38,6 +40,7 @@
 #define FAMILIES 64 /* more than there are */
 #define NETLINK_LAST 31 /* the kernel has no more protocols */
 #define DEATH (-1) /* in place of an error number */
+#define QUIETLY 0x1000 /* beside an error number; ENOSYS is quiet by itself */
 
 enum where { ALWAYS, OUTER_ONLY };
 
@@ -142,16 +145,25 @@ static int find_call(const char *name, int number)
 /* Which of the two filters is being made. */
 static bool is_quiet;
 
+static bool belongs_to_quiet(int error)
+{
+	return error == ENOSYS || (error != DEATH && error & QUIETLY);
+}
+
+static uint32_t action_of(int error)
+{
+	return error == DEATH ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ERRNO((uint32_t)error % QUIETLY);
+}
+
 static void deny(scmp_filter_ctx filter, int error, const char *name, int number, unsigned count,
 	const struct scmp_arg_cmp *arguments)
 {
-	uint32_t action = error == DEATH ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ERRNO((uint32_t)error);
 	int call = find_call(name, number);
 	int code;
 
-	if (call < 0 || is_quiet != (error == ENOSYS))
+	if (call < 0 || is_quiet != belongs_to_quiet(error))
 		return;
-	code = seccomp_rule_add_array(filter, action, call, count, arguments);
+	code = seccomp_rule_add_array(filter, action_of(error), call, count, arguments);
 	if (code)
 		fail(name, code);
 }
@@ -184,23 +196,29 @@ static struct scmp_arg_cmp when_bits(unsigned argument, uint64_t mask, uint64_t 
 	return comparison;
 }
 
-/* A set-user-id or set-group-id file made through the idmapped mount would be the user's on disk. */
+/* A set-user-id or set-group-id file made through the idmapped mount would be the user's on disk.
+ * Of modes with both bits the first line holds alone: they are heard. */
 static void deny_modes(scmp_filter_ctx filter)
 {
-	static const unsigned bits[] = { S_ISUID, S_ISGID };
+	static const struct {
+		unsigned mask, bits;
+		int error;
+	} kinds[] = { { S_ISUID, S_ISUID, EPERM },
+		{ S_ISUID | S_ISGID, S_ISGID, EPERM | QUIETLY } };
 	static const unsigned creating[] = { O_CREAT, O_TMPFILE & ~O_DIRECTORY };
 
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		for (size_t k = 0; k < 2; k++) {
 			struct scmp_arg_cmp mode = when_bits(
-				modes[i].mode_argument, bits[k], bits[k]);
+				modes[i].mode_argument, kinds[k].mask, kinds[k].bits);
 
 			if (modes[i].flags_argument < 0) {
-				deny(filter, EPERM, modes[i].name, modes[i].number, 1, &mode);
+				deny(filter, kinds[k].error, modes[i].name, modes[i].number, 1,
+					&mode);
 				continue;
 			}
 			for (size_t m = 0; m < 2; m++)
-				deny_two(filter, EPERM, modes[i].name, mode,
+				deny_two(filter, kinds[k].error, modes[i].name, mode,
 					when_bits((unsigned)modes[i].flags_argument, creating[m],
 						creating[m]));
 		}

@@ -51,6 +51,15 @@ mkdir $project/setgid && chown dev:other $project/setgid && chmod 2770 $project/
 agent dev sh -c 'echo x >setgid/f; mkdir setgid/d' >/run/out 2>&1
 equal 'a set-group-id directory hands its group on' "$(stat -c '%U:%G %a' $project/setgid/d $project/setgid/f | tr '\n' ' ')" \
 	'dev:other 2755 dev:other 644 '
+told() { # what was refused with a chmod so far
+	grep '"event":"denied"' "$json_log" | grep -c chmod
+}
+agent dev sh -c 'cp -rp setgid copied; tar cf - setgid | tar xpf - -C copied; chmod 2775 copied || echo refused' >/run/out 2>/dev/null
+equal 'the set-group-id bit is refused' "$(cat /run/out)" refused
+equal '... and a tool that restores it is not told of' "$(told)" 0
+agent dev sh -c 'chmod 4755 setgid/f || echo refused' >/run/out 2>/dev/null
+equal 'the set-user-id bit is refused' "$(cat /run/out)" refused
+equal '... and told of' "$(told)" 1
 
 # --- git on both sides
 agent dev sh -ec 'git status >/dev/null; git add -A; git commit -qm inside; git log --oneline | wc -l' >/run/out 2>&1

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "seccomp_filter.h"
@@ -241,6 +242,34 @@ START_TEST(test_modes)
 }
 END_TEST
 
+/* tar, cp -p and rsync -a restore the set-group-id bit on directories of a shared project: refused, and
+ * nobody is told.  The set-user-id bit is told in any company. */
+START_TEST(test_group_bit_is_quiet)
+{
+	static const struct filter *const heard[] = { &normal, &nested };
+
+	for (unsigned h = 0; h < 3; h++)
+		for (unsigned mode = 0; mode < 010000; mode++) {
+			uint64_t bits = high[h] | mode;
+			struct seccomp_data chmods = {
+				.nr = SYS_fchmod, .arch = seccomp_arch_native(), .args = { 5, bits }
+			};
+			struct seccomp_data makes = { .nr = SYS_openat,
+				.arch = seccomp_arch_native(),
+				.args = { 5, 0, O_CREAT | O_WRONLY, bits } };
+			int told = mode & S_ISUID ? EPERM : ALLOWED;
+			int untold = (mode & 06000) == S_ISGID ? EPERM : ALLOWED;
+
+			for (unsigned i = 0; i < 2; i++) {
+				MUST(run(heard[i], &chmods) == told);
+				MUST(run(heard[i], &makes) == told);
+			}
+			MUST(run(&quiet, &chmods) == untold);
+			MUST(run(&quiet, &makes) == untold);
+		}
+}
+END_TEST
+
 /* As the kernel sees it: the lower half.  No upper half may turn a refusal into leave. */
 START_TEST(test_families)
 {
@@ -351,6 +380,7 @@ int main(void)
 	tcase_add_test(tcase, test_other_architectures);
 	tcase_add_loop_test(tcase, test_whole_calls, 0, sizeof(whole) / sizeof(whole[0]));
 	tcase_add_test(tcase, test_modes);
+	tcase_add_test(tcase, test_group_bit_is_quiet);
 	tcase_add_test(tcase, test_families);
 	tcase_add_test(tcase, test_types_and_protocols);
 	tcase_add_test(tcase, test_multicast);
