@@ -4,6 +4,8 @@
 //
 //     mock.js --port 8787 --script steps.json --cwd /project --log requests.jsonl [--address 127.0.0.1]
 //
+// In the directory's name % stands for the harness that asks, as its interface tells: claude, codex, opencode.
+//
 // The script is a list of steps {name, tool, ...}; a step becomes a call of the harness's own tool.
 // How many tool results a request carries says which step is next, so the server keeps no state and
 // a harness may retry.  A tool that the harness does not have yet (MCP servers start beside the first
@@ -40,6 +42,8 @@ function record(entry) {
 	fs.writeSync(log, JSON.stringify({ ms: Date.now(), ...entry }) + '\n')
 }
 
+const HARNESS = { anthropic: 'claude', responses: 'codex', chat: 'opencode' }
+
 const NO_TOOL = /unsupported call|No such tool available|unavailable tool/i
 const NO_TOOL_TRIES = 120
 
@@ -64,7 +68,7 @@ function answer(api, all, is_side_call) {
 	}
 	record(entry)
 	if (done >= steps.length) return { text: 'ALL-DONE' }
-	return { step: steps[done], number: all.length, cwd: options.cwd }
+	return { step: steps[done], number: all.length, cwd: options.cwd.replace('%', HARNESS[api]) }
 }
 
 function readBody(request, then) {
