@@ -337,6 +337,16 @@ START_TEST(changes)
 	EXPECT(OUTSIDE_REFUSED, DENIED);
 	ck_assert_str_eq(verdict.target, "/mnt");
 
+	/* Beside its own project, where tools only read.  Of what a read-only directory refuses the kernel
+	 * does not tell the name: the directory stands for it. */
+	start(SYS_mkdirat, -EROFS);
+	(void)strcpy(event.parent.name, "/home/dev/src/");
+	event.parent.object = (struct ac_object){ 7, 8, 1 };
+	finish();
+	EXPECT(OUTSIDE_REFUSED, DENIED);
+	ck_assert_int_eq(verdict.operation, AC_OPERATION_WRITE);
+	ck_assert_str_eq(verdict.target, "/home/dev/src");
+
 	start(SYS_unlinkat, -EROFS);
 	add_name("/usr/bin/cat", 0);
 	finish();
