@@ -98,9 +98,11 @@ sandbox_kill() {
 	trap - EXIT
 	if [ -n "$sandbox_cgroup" ]; then
 		echo 1 >"$sandbox_cgroup/cgroup.kill"
-		for sandbox_try in $(seq 50); do
+		# What is killed may take its time to be gone, where the machine writes to a slow disk.
+		for sandbox_try in $(seq 300); do
 			rmdir "$sandbox_cgroup" 2>/dev/null && break
-			[ "$sandbox_try" = 50 ] && sandbox_say "cannot remove $sandbox_cgroup"
+			[ "$sandbox_try" = 300 ] && sandbox_say "cannot remove $sandbox_cgroup:" \
+				"$(find "$sandbox_cgroup" -name cgroup.procs -exec grep -H . {} +)"
 			sleep 0.2
 		done
 	fi
