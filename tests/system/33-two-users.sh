@@ -70,5 +70,21 @@ check 'the first is still there' kill -0 "$first"
 touch /home/dev/project/stop
 wait "$first"
 equal 'and ends by itself, cleanly' "$?" 0
+# Who has a uid only as saved uid is met beside the backup, not by the lease: that session says so, and
+# the next one has another uid.
+stranger=$(($(cat /run/agentcell/uids/.last) + 1))
+/usr/bin/python3 -c "import os, time
+os.setresuid(0, 0, $stranger)
+open('/run/strange', 'w').close()
+time.sleep(120)" 8>&- &
+strange=$!
+wait_for 20 test -e /run/strange
+agent dev touch /home/dev/project/ran >/run/out 2>&1
+refute 'a session does not start with a uid that a stranger has' test -e /home/dev/project/ran
+check 'it says so, and what to do' grep -q "uid $stranger is in use by 1 .*next session takes another" /run/out
+check 'the next one starts' agent dev touch /home/dev/project/ran
+check 'and ran' test -e /home/dev/project/ran
+kill "$strange"
+wait "$strange" 2>/dev/null
 nothing_left 'two users'
 finish
