@@ -39,7 +39,7 @@ AC_LDFLAGS := -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SANITIZE),,-Wl$(comma)-z
 lib_libs      := -linih -ljson-c -laudit -lzstd -lcrypto -lacl -pthread
 plugin_libs   := -lpam
 pam_libs      := -lpam
-listener_libs := -lcap -lseccomp
+listener_libs := -lcap -lseccomp -lresolv
 launcher_libs := -lcap -lseccomp
 
 lib_src      := $(wildcard libagentcell/*.c)

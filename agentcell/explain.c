@@ -134,15 +134,30 @@ static void add_asked_endpoints(struct ac_explain *explain, json_object *list)
 	}
 }
 
+static void add_proxy(struct ac_explain *explain, const struct ac_endpoint *proxy)
+{
+	char text[AC_HOST_MAX + 128];
+
+	snprintf(text, sizeof(text),
+		proxy->family == AF_INET6
+			? "only by the proxy [%s]:%u, which judges what may be reached"
+			: "only by the proxy %s:%u, which judges what may be reached",
+		proxy->host, proxy->port);
+	ac_out_add(explain->result, "firewall", text);
+}
+
 static void add_network(struct ac_explain *explain, const struct ac_harness *harness)
 {
 	const struct ac_config *config = explain->config;
 	json_object *list = ac_out_array();
 	unsigned i;
 
-	ac_out_add(explain->result, "firewall",
-		config->firewall_enabled ? "TCP to these endpoints, nothing else"
-					 : "NOT FILTERED (firewall enabled = no)");
+	if (!config->firewall_enabled)
+		ac_out_add(explain->result, "firewall", "NOT FILTERED (firewall enabled = no)");
+	else if (config->egress_proxy.port)
+		add_proxy(explain, &config->egress_proxy);
+	else
+		ac_out_add(explain->result, "firewall", "TCP to these endpoints, nothing else");
 	for (i = 0; i < config->endpoint_count; i++)
 		add_endpoint(list, &config->endpoints[i]);
 	for (i = 0; i < harness->endpoint_count; i++)

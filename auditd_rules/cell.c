@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "cgroup.h"
+#include "hosts.h"
 #include "network.h"
 #include "util.h"
 #include "wire.h"
@@ -54,6 +55,7 @@ struct ac_cell *ac_cell_new(struct ac_guardian *guardian, const char *session_id
 	ac_session_init(&cell->session, guardian->config);
 	cell->freeze_fd = cell->kill_fd = cell->sudo.fd = cell->launcher.fd = -1;
 	cell->wall_clock.fd = -1;
+	ac_refresh_init(&cell->refresh);
 	cell->next = guardian->cells;
 	guardian->cells = cell;
 	return cell;
@@ -71,6 +73,7 @@ void ac_cell_free(struct ac_guardian *guardian, struct ac_cell *cell)
 		ac_watch_remove(guardian->watch, cell->uid);
 	if (cell->client)
 		ac_client_detach(cell->client);
+	ac_refresh_fini(cell);
 	ac_source_close(&cell->sudo);
 	ac_source_close(&cell->launcher);
 	ac_source_close(&cell->wall_clock);
@@ -161,24 +164,27 @@ static int open_controls(struct ac_cell *cell, struct ac_err *err)
 	return 0;
 }
 
-/* What a name leads to now need not be what the firewall was given: the kernel's elements count too.
- * From here on what happens to them is noticed. */
-static int read_elements(struct ac_session *session, void *context)
+/*
+ * What sudo's side told us, and what the kernel holds, must be the same.  From here on what happens to
+ * the elements is noticed.
+ */
+static int compare_elements(struct ac_session *session, void *context)
 {
 	struct ac_cell *cell = context;
-	int rc = ac_firewall_read(cell->uid, &cell->addresses, &session->err);
 
-	return rc ? rc : ac_firewall_check(cell->uid, &cell->addresses, &session->err);
+	return ac_firewall_check(cell->uid, &cell->addresses, &session->err);
 }
 
 static int know_addresses(struct ac_cell *cell, struct ac_err *err)
 {
 	const struct ac_policy *policy = &cell->session.policy->policy;
-	int rc = ac_firewall_resolve(policy, &cell->addresses, err);
+	int rc = ac_hosts_read(cell->session.journal.directory_fd, policy, &cell->addresses, err);
 
+	if (!rc)
+		rc = ac_refresh_begin(cell, err);
 	if (rc || !policy->firewall_enabled)
 		return rc;
-	rc = ac_session_in_network(&cell->session, read_elements, cell, &cell->session.err);
+	rc = ac_session_in_network(&cell->session, compare_elements, cell, &cell->session.err);
 	if (rc)
 		*err = cell->session.err;
 	return rc;

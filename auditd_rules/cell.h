@@ -6,6 +6,7 @@
 #define AC_CELL_H
 
 #include "guardian.h"
+#include "refresh.h"
 #include "session.h"
 
 #define AC_CELL_HISTORY 20
@@ -33,7 +34,8 @@ struct ac_cell {
 	struct ac_judge judge;
 	struct ac_secret *secrets; /* heap */
 	unsigned secret_count;
-	struct ac_addresses addresses; /* what was declared, as the firewall has it */
+	struct ac_addresses addresses; /* declared, as the firewall has it; the judge's, too */
+	struct ac_refresh refresh;
 	char id[AC_SESSION_ID_SIZE];
 	uid_t uid;
 	pid_t sudo_pid, launcher_pid;
@@ -100,6 +102,8 @@ int ac_keep_escape(struct ac_guardian *guardian, struct ac_cell *cell,
 int ac_keep_kill(struct ac_guardian *guardian, struct ac_cell *cell, struct ac_err *err);
 int ac_keep_heartbeat(struct ac_guardian *guardian, struct ac_cell *cell,
 	const struct ac_watched *watched, struct ac_err *err);
+int ac_keep_resolved(struct ac_guardian *guardian, struct ac_cell *cell,
+	const struct ac_refresh_news *news, struct ac_err *err);
 int ac_keep_lost(struct ac_guardian *guardian, const char *session_id, const char *reason,
 	const char *outcome, struct ac_err *err);
 

@@ -21,6 +21,7 @@ static const cap_value_t kept[] = {
 	CAP_AUDIT_WRITE, /* our own records */
 	CAP_NET_ADMIN, /* nft, and the stream's buffer */
 	CAP_SYS_ADMIN, /* the network namespace of a session; IPC objects of its uid */
+	CAP_SYS_CHROOT, /* setns() to the mounts of a session's own resolv.conf */
 	CAP_SYS_PTRACE, /* where a frozen process's name leads */
 	CAP_KILL, /* strays */
 	CAP_SETUID, /* the backup's child becomes the user, the canary the session */

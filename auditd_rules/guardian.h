@@ -62,6 +62,7 @@ struct ac_guardian {
 	struct ac_err network_err; /* scratch: of an act in another namespace */
 	struct ac_client *clients;
 	unsigned client_count;
+	unsigned resolvers; /* at work */
 	uint64_t seconds; /* ticks so far */
 	bool owner_gone; /* a connection of root's ended without a session: look for orphans soon */
 	uint64_t killed_by_warden;

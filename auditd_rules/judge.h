@@ -39,7 +39,7 @@ enum ac_class {
 	AC_CLASS_COUNT
 };
 
-struct ac_judge { /* one session's; immutable while it is watched */
+struct ac_judge { /* one session's; immutable while it is watched, but for ac_watch_declare() */
 	const struct ac_session_policy *session;
 	const struct ac_silent *silent;
 	const struct ac_addresses *declared; /* may be NULL: then packets alone tell */

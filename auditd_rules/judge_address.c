@@ -106,17 +106,33 @@ static bool is_loopback(const struct ac_address *address)
 	return !memcmp(address->bytes, one, 16) || !memcmp(address->bytes, zero, 16);
 }
 
-static bool is_declared(const struct ac_judge *judge, const struct destination *destination)
+static bool is_known(
+	const struct ac_judge *judge, const struct destination *destination, bool is_closed)
 {
 	struct ac_address address = destination->address;
 
 	for (unsigned i = 0; judge->declared && i < judge->declared->count; i++) {
+		const struct ac_address *known = &judge->declared->address[i];
+
+		if ((known->state == AC_ADDRESS_CLOSED) != is_closed)
+			continue;
 		if (!destination->port_known)
-			address.port = judge->declared->address[i].port;
-		if (ac_address_covers(&judge->declared->address[i], &address))
+			address.port = known->port;
+		if (ac_address_covers(known, &address))
 			return true;
 	}
 	return false;
+}
+
+static bool is_declared(const struct ac_judge *judge, const struct destination *destination)
+{
+	return is_known(judge, destination, false);
+}
+
+/* A program that keeps addresses for long tries one that a declared name has left. */
+static bool is_former(const struct ac_judge *judge, const struct destination *destination)
+{
+	return is_known(judge, destination, true);
 }
 
 static bool is_tolerated(const struct ac_judge *judge, const struct destination *destination)
@@ -152,6 +168,9 @@ static void judge_undeclared(const struct ac_judge *judge, const struct destinat
 	else if (is_tolerated(judge, destination))
 		ac_verdict_set(
 			judge, verdict, AC_CLASS_TOLERATED, "tolerated by the harness profile");
+	else if (is_former(judge, destination))
+		ac_verdict_set(judge, verdict, AC_CLASS_TOLERATED,
+			"a declared name does not lead there any more");
 	else
 		ac_verdict_set(judge, verdict, AC_CLASS_NETWORK, "not a declared endpoint");
 }
@@ -199,6 +218,10 @@ static void judge_unix(const struct ac_judge *judge, const struct ac_event *even
 	line = ac_silent_find(judge->silent, AC_SILENT_SERVICE, verdict->target);
 	if (ac_silent_find(judge->silent, AC_SILENT_SOCKET, verdict->target))
 		ac_verdict_set(judge, verdict, AC_CLASS_NORMAL, "on the silent list");
+	else if (ac_silent_find(judge->silent, AC_SILENT_RESOLVER, verdict->target) &&
+		 !ac_judge_is_own(judge, verdict->target))
+		ac_verdict_set(judge, verdict, AC_CLASS_LOOKUP,
+			"a name look-up: there is no resolver in the cell");
 	else if (line && !ac_judge_is_own(judge, verdict->target))
 		ac_verdict_set(judge, verdict, AC_CLASS_NETWORK, line->reason);
 	else

@@ -185,6 +185,23 @@ int ac_keep_heartbeat(struct ac_guardian *guardian, struct ac_cell *cell,
 	return write_line(guardian, AC_LOG_HEARTBEAT, cell->id, fields, AC_COUNT(fields), err);
 }
 
+/* Audit gets what is a sign of somebody's ill will: a name that was pointed to an inner address. */
+int ac_keep_resolved(struct ac_guardian *guardian, struct ac_cell *cell,
+	const struct ac_refresh_news *news, struct ac_err *err)
+{
+	const struct ac_log_field fields[] = {
+		{ "added", news->added, 0 },
+		{ "left", news->left, 0 },
+		{ "closed", news->closed, 0 },
+		{ "refused", news->refused, 0 },
+		{ "failed", news->failed, 0 },
+	};
+
+	if (news->refused[0])
+		send_record(RESP_ANOMALY, cell, "rebinding", NULL, false);
+	return write_line(guardian, AC_LOG_RESOLVED, cell->id, fields, AC_COUNT(fields), err);
+}
+
 int ac_keep_lost(struct ac_guardian *guardian, const char *session_id, const char *reason,
 	const char *outcome, struct ac_err *err)
 {

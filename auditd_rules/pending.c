@@ -290,23 +290,28 @@ static bool is_at(const char *target, const char *address)
 }
 
 /* A denied packet has no process, and on most kernels no port; the connect() that sent it says both, a
- * moment later.  A call to somewhere else may be anybody's. */
+ * moment later, and may know the better word for it.  A call to somewhere else may be anybody's. */
 static void add_process(struct ac_slot *slot, const struct ac_pending *pending)
 {
 	struct ac_report *report = &slot->watched.escape;
 	const struct ac_event *event = &pending->event;
-	const char *target = pending->verdict.target;
+	const struct ac_verdict *verdict = &pending->verdict;
 
 	if (!slot->watched.escaped || report->pid || report->operation != AC_OPERATION_NETWORK ||
-		!(event->seen & AC_SEEN_SOCKADDR))
+		!(event->seen & AC_SEEN_SOCKADDR) || !pending->judged)
 		return;
-	if (strcmp(target, report->target) != 0 && !is_at(target, report->target))
+	if (strcmp(verdict->target, report->target) != 0 && !is_at(verdict->target, report->target))
 		return;
+	copy(report->target, verdict->target);
+	if (verdict->kind != AC_VERDICT_SILENT) {
+		report->class = verdict->class;
+		report->reason = verdict->reason;
+	}
 	report->pid = event->pid;
 	report->ppid = event->ppid;
 	memcpy(report->comm, event->comm, sizeof(report->comm));
 	copy(report->exe, event->exe);
-	copy(report->target, target);
+	copy(report->cwd, event->cwd);
 }
 
 static bool stands_alone(int type)

@@ -137,6 +137,7 @@ static void drive_out(struct ac_guardian *guardian, struct ac_cell *cell)
 	ac_guardian_beat(guardian);
 	if (!cell->ending) {
 		cell->ending = true;
+		ac_refresh_end(cell); /* or it would open again what is taken away now */
 		/* A launcher that has not reported yet is in no cgroup: it goes when its socket ends. */
 		ac_source_close(&cell->launcher);
 		cell->ended_ms = ac_now_ms();
@@ -212,6 +213,7 @@ void ac_cell_second(struct ac_guardian *guardian, struct ac_cell *cell)
 		return;
 	if (cell->sudo.fd >= 0)
 		follow_sudo(guardian, cell);
+	ac_refresh_second(guardian, cell);
 	if (ac_now_ms() - cell->heartbeat_ms < AC_HEARTBEAT_MS ||
 		!ac_watch_read(guardian->watch, cell->uid, &guardian->watched))
 		return;

@@ -26,6 +26,7 @@ static const char *const kind_names[AC_SILENT_COUNT] = {
 	[AC_SILENT_SECRET] = "secret",
 	[AC_SILENT_SOCKET] = "socket",
 	[AC_SILENT_SERVICE] = "service",
+	[AC_SILENT_RESOLVER] = "resolver",
 	[AC_SILENT_PROGRAM] = "program",
 };
 

@@ -31,6 +31,7 @@ enum ac_silent_kind {
 	AC_SILENT_SECRET, /* an escape even without success */
 	AC_SILENT_SOCKET, /* unix sockets: connecting is normal */
 	AC_SILENT_SERVICE, /* unix sockets: connecting is an escape */
+	AC_SILENT_RESOLVER, /* unix sockets: connecting asks for a name */
 	AC_SILENT_PROGRAM, /* basename of programs that change privileges */
 	AC_SILENT_COUNT
 };

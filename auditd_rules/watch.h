@@ -82,6 +82,9 @@ int ac_watch_add(struct ac_watch *watch, uid_t uid, const struct ac_judge *judge
 	int kill_fd, struct ac_err *err);
 /* From the launcher's exec on, events of the session are judged. */
 void ac_watch_arm(struct ac_watch *watch, uid_t uid, pid_t launcher);
+/* What the session's judge knows as declared is as in *from now. */
+void ac_watch_declare(
+	struct ac_watch *watch, struct ac_addresses *known, const struct ac_addresses *from);
 void ac_watch_remove(struct ac_watch *watch, uid_t uid);
 bool ac_watch_read(struct ac_watch *watch, uid_t uid, struct ac_watched *watched);
 

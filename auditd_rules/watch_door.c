@@ -79,6 +79,14 @@ void ac_watch_arm(struct ac_watch *watch, uid_t uid, pid_t launcher)
 	pthread_mutex_unlock(&watch->lock);
 }
 
+void ac_watch_declare(
+	struct ac_watch *watch, struct ac_addresses *known, const struct ac_addresses *from)
+{
+	pthread_mutex_lock(&watch->lock);
+	*known = *from;
+	pthread_mutex_unlock(&watch->lock);
+}
+
 void ac_watch_remove(struct ac_watch *watch, uid_t uid)
 {
 	struct ac_slot *slot;

@@ -83,8 +83,10 @@ struct ac_config {
 	bool firewall_enabled;
 	unsigned endpoint_count; /* allowed to every session */
 	struct ac_endpoint endpoints[AC_ENDPOINTS_MAX];
+	struct ac_endpoint egress_proxy; /* port 0: none */
 	bool request_endpoints; /* may AGENTCELL_ENDPOINTS add any */
 	bool dev_server; /* may the user reach what a session serves on loopback */
+	uint64_t refresh_interval_s, refresh_overlap_s, refresh_stale_s; /* of names */
 	/* [limits] */
 	struct ac_limits limits;
 };

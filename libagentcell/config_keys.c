@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "config_keys.h"
 #include "config_value.h"
@@ -142,6 +143,21 @@ static int take_allow(struct ac_config *config, size_t offset, const char *text,
 	return 0;
 }
 
+/* One host: a name or an address, no network. */
+static int take_proxy(struct ac_config *config, size_t offset, const char *text, struct ac_err *err)
+{
+	struct ac_endpoint *proxy = at(config, offset), made;
+	int rc;
+
+	memset(&made, 0, sizeof(made));
+	rc = *text ? ac_endpoint_parse(text, &made, err) : 0;
+	if (rc == 0 && made.family && made.prefix != (made.family == AF_INET ? 32 : 128))
+		return ac_fail(err, EINVAL, "'%s' is a network; a proxy is one host", text);
+	if (rc == 0)
+		*proxy = made;
+	return rc;
+}
+
 /* first-last; outside of what systemd and the 16 bit world use for themselves. */
 static int take_uid_range(
 	struct ac_config *config, size_t offset, const char *text, struct ac_err *err)
@@ -215,8 +231,12 @@ const struct ac_config_entry ac_config_entries[] = {
 	KEY("audit", "enable_audit", take_bool, enable_audit, "yes"),
 	KEY("firewall", "enabled", take_bool, firewall_enabled, "yes"),
 	LIST("firewall", "endpoints", take_endpoints, endpoint_count, ""),
+	KEY("firewall", "egress_proxy", take_proxy, egress_proxy, ""),
 	KEY("firewall", "request_endpoints", take_bool, request_endpoints, "no"),
 	KEY("firewall", "dev_server", take_allow, dev_server, "deny"),
+	KEY("firewall", "refresh_interval", take_duration, refresh_interval_s, "1m"),
+	KEY("firewall", "refresh_overlap", take_duration, refresh_overlap_s, "1h"),
+	KEY("firewall", "refresh_stale", take_duration, refresh_stale_s, "12h"),
 	KEY("limits", "processes", take_limit, limits.processes, "512"),
 	KEY("limits", "memory", take_size, limits.memory_bytes, "4G"),
 	KEY("limits", "open_files", take_limit, limits.open_files, "4096"),

@@ -27,11 +27,19 @@
 
 #define AC_ADDRESSES_MAX 256
 
+enum ac_address_state { /* names change their addresses while a session runs */
+	AC_ADDRESS_CURRENT,
+	AC_ADDRESS_LEFT, /* its name has left it: open for those who still use it, in no hosts file */
+	AC_ADDRESS_CLOSED /* not open any more; remembered for the judge */
+};
+
 struct ac_address {
 	unsigned char bytes[16]; /* network order; 4 used for AF_INET */
 	uint8_t family; /* AF_INET or AF_INET6 */
 	uint8_t prefix;
 	uint16_t port;
+	uint8_t state; /* enum ac_address_state */
+	uint64_t since_ms; /* when that began; 0: with the session */
 	char host[AC_HOST_MAX]; /* the name it came from, "" for a plain address */
 };
 
@@ -39,6 +47,8 @@ struct ac_addresses {
 	char session_id[AC_SESSION_ID_SIZE]; /* "": no loopback within the session */
 	bool dev_server; /* visitor may reach the session's servers on loopback */
 	uid_t visitor; /* the user who asked for the session */
+	char site_host
+		[AC_HOST_MAX]; /* the egress proxy's; its name may lead into the site's network */
 	unsigned unresolved; /* names that do not exist: nothing is opened for them */
 	char unresolved_host[AC_HOST_MAX]; /* the first of them, for the terms */
 	unsigned count;
@@ -56,16 +66,16 @@ int ac_firewall_unload(struct ac_err *err);
 int ac_firewall_has_loopback(void);
 
 /*
- * Resolves the policy's endpoints (getaddrinfo: blocks, uses NSS; never call inside a view) and
- * takes over its session_id.  A name that does not exist is counted in unresolved; a resolver that
+ * Resolves the policy's endpoints (getaddrinfo: blocks, uses NSS; never call inside a view), from
+ * ac_addresses_begin() on.  A name that does not exist is counted in unresolved; a resolver that
  * fails is an error.  A name that leads to a private, link-local, loopback or multicast address (cloud
  * metadata is among them) opens it only when an endpoint declares that address by number.
  */
 int ac_firewall_resolve(
 	const struct ac_policy *policy, struct ac_addresses *addresses, struct ac_err *err);
 
-/* Makes the uid's elements exactly these (what is new first, in one transaction), then reads back and
- * compares.  The session's cgroup must exist where session_id is given. */
+/* Makes the uid's elements exactly these, closed ones aside (what is new first, in one transaction),
+ * then reads back and compares.  The session's cgroup must exist where session_id is given. */
 int ac_firewall_add(uid_t uid, const struct ac_addresses *addresses, struct ac_err *err);
 
 /* Appends the addresses that the kernel holds for the uid and that *addresses does not cover yet (their
@@ -107,10 +117,36 @@ void ac_guard_close(struct ac_guard *guard); /* NULL is fine */
 /* Everything the kernel holds for the uid, the mark of its own cgroup included; or -errno. */
 int ac_firewall_count(uid_t uid);
 
-/* Pure: is this an address that a name may not lead to unless declared by number?  NULL, or why. */
+/*
+ * Pure from here on (addresses.c).  An egress proxy is the admin's word and stands within the site as a
+ * rule: its name may lead to private addresses, though not to link-local ones and the like.
+ */
+
+/* Is this an address that a name may not lead to unless declared by number?  NULL, or why. */
 const char *ac_address_refused(const struct ac_address *address);
 
-/* Pure: does outer (address, prefix, port) cover inner? */
+/* Does outer (address, prefix, port) cover inner? */
 bool ac_address_covers(const struct ac_address *outer, const struct ac_address *inner);
+
+/* Writes it for people: "192.0.2.1", "2001:db8::/32". */
+#define AC_ADDRESS_TEXT_MAX 64
+void ac_address_format(const struct ac_address *address, char text[AC_ADDRESS_TEXT_MAX]);
+
+/* Empties *addresses and takes over what the policy says of loopback and declares by number. */
+int ac_addresses_begin(
+	const struct ac_policy *policy, struct ac_addresses *addresses, struct ac_err *err);
+
+/* The number'th answer of a look-up (fewer than its count), as this endpoint's address. */
+struct ac_lookup;
+struct ac_address ac_address_of(
+	const struct ac_lookup *lookup, unsigned number, const struct ac_endpoint *endpoint);
+
+/* Appends; what is there already is success.  -E2BIG: full. */
+int ac_addresses_add(
+	struct ac_addresses *addresses, const struct ac_address *address, struct ac_err *err);
+
+/* May a name of this policy lead there?  NULL, or why not; *addresses holds what is declared by number. */
+const char *ac_addresses_refuse(
+	const struct ac_addresses *addresses, const struct ac_address *address);
 
 #endif

@@ -9,7 +9,8 @@
 static bool is_declared(const struct ac_addresses *addresses, const struct ac_address *address)
 {
 	for (unsigned i = 0; i < addresses->count; i++)
-		if (ac_address_covers(&addresses->address[i], address))
+		if (addresses->address[i].state != AC_ADDRESS_CLOSED &&
+			ac_address_covers(&addresses->address[i], address))
 			return true;
 	return false;
 }

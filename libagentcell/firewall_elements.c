@@ -59,7 +59,8 @@ static bool is_redundant(const struct ac_addresses *addresses, unsigned number)
 	for (unsigned i = 0; i < addresses->count; i++) {
 		const struct ac_address *other = &addresses->address[i];
 
-		if (i != number && ac_address_covers(other, address) &&
+		if (i != number && other->state != AC_ADDRESS_CLOSED &&
+			ac_address_covers(other, address) &&
 			(i < number || !ac_address_covers(address, other)))
 			return true;
 	}
@@ -124,7 +125,9 @@ int ac_elements_want(
 		struct ac_nftables_element element = make_element(
 			wanted->uid, &addresses->address[i]);
 
-		if (!is_redundant(addresses, i) && ac_elements_append(wanted, &element))
+		if (addresses->address[i].state == AC_ADDRESS_CLOSED || is_redundant(addresses, i))
+			continue;
+		if (ac_elements_append(wanted, &element))
 			return ac_fail(err, ENOMEM, "note the endpoints");
 	}
 	return want_cgroup(wanted, addresses, err);
@@ -264,7 +267,8 @@ bool ac_elements_address(const struct ac_nftables_element *element, struct ac_ad
 static bool is_covered(const struct ac_addresses *addresses, const struct ac_address *address)
 {
 	for (unsigned i = 0; i < addresses->count; i++)
-		if (ac_address_covers(&addresses->address[i], address))
+		if (addresses->address[i].state != AC_ADDRESS_CLOSED &&
+			ac_address_covers(&addresses->address[i], address))
 			return true;
 	return false;
 }

@@ -37,6 +37,7 @@ static const struct event {
 	[AC_LOG_REFUSED] = { "refused", "aborted", "refused" },
 	[AC_LOG_RESTORE] = { "restore", "ended", "none" },
 	[AC_LOG_CHANGED] = { "changed", "ended", "none" },
+	[AC_LOG_RESOLVED] = { "resolved", "running", "none" },
 };
 
 const char *ac_log_event_name(unsigned event)

@@ -29,6 +29,7 @@ enum ac_log_event {
 	AC_LOG_REFUSED, /* a request that never became a session */
 	AC_LOG_RESTORE,
 	AC_LOG_CHANGED, /* after the end: what the session left for the host to run or obey */
+	AC_LOG_RESOLVED, /* a declared name leads elsewhere now, or is refused to */
 	AC_LOG_COUNT
 };
 

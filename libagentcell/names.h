@@ -52,6 +52,7 @@
 #define AC_BACKUP_ID_SIZE 32 /* 20261130T044712Z-<session id> and NUL */
 #define AC_ENDPOINTS_MAX 64
 #define AC_HOST_MAX 256 /* RFC 1035 name, NUL included */
+#define AC_PROXY_MAX 272 /* host and port as in a URL, NUL included */
 #define AC_ENV_NAMES_MAX 128
 #define AC_GROUPS_MAX 32
 #define AC_PLACEMENTS_MAX 16 /* files that a profile puts into the view */

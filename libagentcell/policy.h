@@ -115,6 +115,7 @@ struct ac_policy {
 	struct ac_names env_allowlist;
 	unsigned endpoint_count;
 	struct ac_endpoint endpoints[AC_ENDPOINTS_MAX];
+	char egress_proxy[AC_PROXY_MAX]; /* "host:port", then the only endpoint; "" for none */
 	struct ac_names tolerated; /* hosts that lead nowhere: their refusal is expected */
 	bool firewall_enabled; /* off only by the admin */
 	char firewall_rule[1024]; /* one line in words */

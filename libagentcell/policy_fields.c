@@ -65,6 +65,7 @@ const struct ac_field ac_policy_fields[] = {
 	POLICY(PLACEMENTS, placements),
 	POLICY(NAMES, env_allowlist),
 	COUNTED(ac_policy, AC_FIELD_ENDPOINTS, endpoints, endpoint_count),
+	POLICY(STRING, egress_proxy),
 	POLICY(NAMES, tolerated),
 	POLICY(BOOL, firewall_enabled),
 	POLICY(STRING, firewall_rule),

@@ -13,6 +13,7 @@
 
 #include "account.h"
 #include "cgroup.h"
+#include "hosts.h"
 #include "netns.h"
 #include "preflight.h"
 #include "util.h"
@@ -156,22 +157,24 @@ static enum ac_life_event take_account(struct ac_session *session)
 static enum ac_life_event raise_firewall(struct ac_session *session)
 {
 	const struct ac_policy *policy = policy_of(session);
+	int result = 0;
 
-	if (!policy->firewall_enabled)
-		return AC_EVENT_OK;
 	if (!session->addresses)
 		session->addresses = calloc(1, sizeof *session->addresses);
 	if (!session->addresses) {
 		ac_fail_errno(&session->err, ENOMEM, "no memory for the session's addresses");
 		return AC_EVENT_FAIL;
 	}
-	int result = ac_firewall_load(
-		session->config->uid_first, session->config->uid_last, &session->err);
-
+	if (policy->firewall_enabled)
+		result = ac_firewall_load(
+			session->config->uid_first, session->config->uid_last, &session->err);
 	if (!result)
 		result = ac_firewall_resolve(policy, session->addresses, &session->err);
-	if (!result)
+	if (!result && policy->firewall_enabled)
 		result = ac_firewall_add(policy->uid, session->addresses, &session->err);
+	if (!result)
+		result = ac_hosts_make(
+			session->journal.directory_fd, policy, session->addresses, &session->err);
 	return event_of(result);
 }
 

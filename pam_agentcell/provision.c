@@ -205,8 +205,7 @@ static int enter_and_arm(struct ac_provision *provision, struct ac_err *err)
 {
 	struct ac_session *session = &provision->session;
 	char **variables = ac_variables_take(provision->pam);
-	int result = variables ? ac_view_enter(session->policy, session->addresses, variables,
-					 &provision->absent, err)
+	int result = variables ? ac_view_enter(session->policy, variables, &provision->absent, err)
 			       : ac_fail_errno(err, ENOMEM, "no memory for the environment");
 
 	ac_variables_free(variables);

@@ -177,12 +177,12 @@ static int go_to_cwd(const struct ac_session_policy *session, struct ac_err *err
 	return 0;
 }
 
-int ac_view_enter(const struct ac_session_policy *session, const struct ac_addresses *addresses,
-	char *const variables[], struct ac_absent *absent, struct ac_err *err)
+int ac_view_enter(const struct ac_session_policy *session, char *const variables[],
+	struct ac_absent *absent, struct ac_err *err)
 {
 	const struct ac_plan *plan = &session->plan;
 	const struct ac_policy *policy = &session->policy;
-	struct ac_view view = { session, addresses, variables, absent, -1, -1, -1, -1 };
+	struct ac_view view = { session, variables, absent, -1, -1, -1, -1 };
 	mode_t mask = umask(0); /* modes in the view are meant as they are written */
 	int result;
 

@@ -10,12 +10,12 @@
 #define AC_VIEW_H
 
 #include "aftermath.h"
-#include "firewall.h"
 #include "policy.h"
 
-/* variables: NAME=value, ended by NULL: what the launcher adds to the environment.
+/* Shows the hosts file of the session's directory, which must be there.
+ * variables: NAME=value, ended by NULL: what the launcher adds to the environment.
  * On failure the caller may already be in the new namespace and must return to the host. */
-int ac_view_enter(const struct ac_session_policy *session, const struct ac_addresses *addresses,
-	char *const variables[], struct ac_absent *absent, struct ac_err *err);
+int ac_view_enter(const struct ac_session_policy *session, char *const variables[],
+	struct ac_absent *absent, struct ac_err *err);
 
 #endif

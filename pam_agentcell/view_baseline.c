@@ -3,16 +3,15 @@
  * The read-only system part of the view: /usr and /opt as they are, a named part of /etc, and the
  * files that only look like the host's.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hosts.h"
 #include "mount.h"
 #include "safefile.h"
 #include "util.h"
@@ -129,49 +128,27 @@ static int write_accounts(const struct ac_view *view, struct ac_err *err)
 	return result ? result : ac_view_write(view, "/etc/group", text, 0644, err);
 }
 
-static bool is_endpoint(const struct ac_policy *policy, const char *host)
+/* There is no resolver in the cell: what may be reached stands in its hosts file, which the listener
+ * keeps up to date through its own name for it. */
+static int show_hosts(const struct ac_view *view, struct ac_err *err)
 {
-	for (unsigned i = 0; i < policy->endpoint_count; i++)
-		if (strcmp(policy->endpoints[i].host, host) == 0)
-			return true;
-	return false;
-}
+	char path[128];
 
-/* A resolver that reads the hosts file itself (musl's) would ask 127.0.0.1 for any other name, and
- * that is a look-up; these lead to the session's own loopback, where nothing listens. */
-static size_t put_tolerated(const struct ac_policy *policy, char *text, size_t size)
-{
-	size_t used = 0;
+	/* By its name: what was opened before stands in the namespace that has been left. */
+	snprintf(path, sizeof path, AC_SESSIONS_DIRECTORY "/%s/" AC_HOSTS_NAME,
+		view->session->plan.session_id);
+	ac_autoclose int source = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
-	for (unsigned i = 0; i < policy->tolerated.count && used < size; i++)
-		if (!is_endpoint(policy, policy->tolerated.name[i]))
-			used += (size_t)snprintf(text + used, size - used, "0.0.0.0 %s\n",
-				policy->tolerated.name[i]);
-	return used;
-}
+	if (source < 0)
+		return ac_fail_errno(err, errno, "cannot open the session's hosts file");
+	ac_autoclose int tree = ac_mount_clone(source,
+		AC_MOUNT_READ_ONLY | AC_MOUNT_NO_DEVICES | AC_MOUNT_NO_EXEC, -1, "/etc/hosts", err);
 
-/* There is no resolver in the cell: what may be reached stands in its hosts file. */
-static int write_hosts(const struct ac_view *view, struct ac_err *err)
-{
-	const struct ac_addresses *addresses = view->addresses;
-	char text[65536], number[INET6_ADDRSTRLEN];
-	size_t used = (size_t)snprintf(text, sizeof text,
-		"127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n");
+	if (tree < 0)
+		return tree;
+	ac_autoclose int target = ac_view_file(view, "/etc/hosts", 0444, err);
 
-	for (unsigned i = 0; addresses && i < addresses->count && used < sizeof text; i++) {
-		const struct ac_address *address = &addresses->address[i];
-
-		if (!*address->host ||
-			!inet_ntop(address->family, address->bytes, number, sizeof number))
-			continue;
-		used += (size_t)snprintf(
-			text + used, sizeof text - used, "%s %s\n", number, address->host);
-	}
-	if (used < sizeof text)
-		used += put_tolerated(&view->session->policy, text + used, sizeof text - used);
-	if (used >= sizeof text)
-		return ac_fail(err, E2BIG, "too many addresses for the view's /etc/hosts");
-	return ac_view_write(view, "/etc/hosts", text, 0644, err);
+	return target < 0 ? target : ac_mount_attach(tree, target, "/etc/hosts", err);
 }
 
 int ac_view_synthetic(const struct ac_view *view, struct ac_err *err)
@@ -182,7 +159,7 @@ int ac_view_synthetic(const struct ac_view *view, struct ac_err *err)
 	gethostname(name, sizeof name - 2);
 	name[strlen(name)] = '\n'; /* two bytes were left free */
 	if (!result)
-		result = write_hosts(view, err);
+		result = show_hosts(view, err);
 	if (!result)
 		result = ac_view_gitconfig(view, err);
 	if (!result)

@@ -8,12 +8,10 @@
 #define AC_VIEW_PARTS_H
 
 #include "aftermath.h"
-#include "firewall.h"
 #include "policy.h"
 
 struct ac_view {
 	const struct ac_session_policy *session;
-	const struct ac_addresses *addresses; /* may be NULL */
 	char *const *variables; /* NAME=value, ended by NULL: keys */
 	struct ac_absent *absent; /* filled: what git would obey and is not there yet */
 	int root_fd;

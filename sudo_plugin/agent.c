@@ -152,7 +152,7 @@ static int build_vectors(
 	agent->answer.environment = ac_command_environment_dup(
 		policy, agent->harness, agent->request->environment);
 	agent->private_environment = ac_command_private_dup(
-		agent->harness, &agent->keys, agent->request->environment);
+		&policy->policy, agent->harness, &agent->keys, agent->request->environment);
 	if (!agent->answer.command_info || !agent->answer.argv || !agent->answer.environment ||
 		!agent->private_environment)
 		return ac_fail(err, ENOMEM,

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util.h"
+
 /* Grows as needed; owned by the function that builds it until finish(). */
 struct vector {
 	char **item;
@@ -260,6 +262,33 @@ static bool has_same(const struct vector *vector, const char *entry)
 	return has_name(vector, name);
 }
 
+static const char *const proxy_names[] = { "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy",
+	"https_proxy", "all_proxy", "NO_PROXY", "no_proxy", "NODE_USE_ENV_PROXY" };
+
+/* There is one way out, so every program is told of it: by the names that one or another reads.  The
+ * session's own loopback is reached without it. */
+static void add_proxy(struct vector *vector, const struct ac_policy *policy)
+{
+	if (!policy->egress_proxy[0])
+		return;
+	for (size_t i = 0; i < 6; i++)
+		add_default(vector, proxy_names[i], policy->egress_proxy, "http://");
+	add_default(vector, "NO_PROXY", "", "localhost,127.0.0.1,::1");
+	add_default(vector, "no_proxy", "", "localhost,127.0.0.1,::1");
+	add_default(vector, "NODE_USE_ENV_PROXY", "", "1");
+}
+
+/* What the user has there leads nowhere in the cell. */
+static bool is_of_proxy(const struct ac_policy *policy, const char *entry)
+{
+	size_t length = strcspn(entry, "=");
+
+	for (size_t i = 0; policy->egress_proxy[0] && i < AC_COUNT(proxy_names); i++)
+		if (matches(proxy_names[i], entry, length))
+			return true;
+	return false;
+}
+
 char **ac_command_environment_dup(const struct ac_session_policy *session,
 	const struct ac_harness *harness, char *const user_env[])
 {
@@ -285,6 +314,7 @@ char **ac_command_environment_dup(const struct ac_session_policy *session,
 	for (unsigned i = 0; i < harness->environment.count; i++)
 		add(&vector, "%s=%s", harness->environment.setting[i].name,
 			harness->environment.setting[i].value);
+	add_proxy(&vector, policy);
 	for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++)
 		add_default(&vector, defaults[i].name, defaults[i].suffix, defaults[i].value);
 	for (size_t i = 0; user_env && user_env[i]; i++)
@@ -305,8 +335,8 @@ static bool is_set(const struct ac_settings *settings, const char *entry)
 	return false;
 }
 
-char **ac_command_private_dup(
-	const struct ac_harness *harness, const struct ac_settings *keys, char *const user_env[])
+char **ac_command_private_dup(const struct ac_policy *policy, const struct ac_harness *harness,
+	const struct ac_settings *keys, char *const user_env[])
 {
 	struct vector vector = { .item = NULL };
 
@@ -315,7 +345,7 @@ char **ac_command_private_dup(
 	for (size_t i = 0; user_env && user_env[i]; i++)
 		if (is_allowed(&harness->env_allowlist, user_env[i]) &&
 			!is_set(&harness->environment, user_env[i]) &&
-			!has_same(&vector, user_env[i]))
+			!is_of_proxy(policy, user_env[i]) && !has_same(&vector, user_env[i]))
 			add(&vector, "%s", user_env[i]);
 	return finish(&vector);
 }

@@ -25,8 +25,8 @@ char **ac_command_environment_dup(const struct ac_session_policy *session,
 
 /* The rest of the environment: what the profile lets through, and keys from files.  sudo's own logs
  * show the environment of a command, so these must reach the launcher in another way. */
-char **ac_command_private_dup(
-	const struct ac_harness *harness, const struct ac_settings *keys, char *const user_env[]);
+char **ac_command_private_dup(const struct ac_policy *policy, const struct ac_harness *harness,
+	const struct ac_settings *keys, char *const user_env[]);
 
 /* A key of sudoers' answer that an agent session cannot honour (NOEXEC, a SELinux role ...), as words
  * for the refusal, or NULL. */

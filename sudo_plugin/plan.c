@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -195,6 +196,34 @@ static const char *describe_loopback(const struct ac_policy *policy)
 				  : "loopback within the session";
 }
 
+static void format_endpoint(char *text, size_t size, const struct ac_endpoint *endpoint)
+{
+	snprintf(text, size, endpoint->family == AF_INET6 ? "[%s]:%u" : "%s:%u", endpoint->host,
+		endpoint->port);
+}
+
+/* The firewall lets through what goes to the proxy.  What was declared is for the proxy to judge, which
+ * has rules of its own: so it is told to people and opens nothing. */
+static void go_by_proxy(const struct ac_endpoint *proxy, struct ac_policy *policy)
+{
+	char *text = policy->firewall_rule;
+	size_t size = sizeof policy->firewall_rule;
+
+	format_endpoint(policy->egress_proxy, sizeof policy->egress_proxy, proxy);
+	size_t used = (size_t)snprintf(text, size,
+		"only by the proxy %s, which judges by its own "
+		"rules; %s; declared for the proxy:",
+		policy->egress_proxy, describe_loopback(policy));
+
+	for (unsigned i = 0; i < policy->endpoint_count && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s %s:%u", i ? "," : "",
+			policy->endpoints[i].host, policy->endpoints[i].port);
+	if (!policy->endpoint_count && used < size)
+		snprintf(text + used, size - used, " nothing");
+	policy->endpoint_count = 1;
+	policy->endpoints[0] = *proxy;
+}
+
 static void describe_firewall(struct ac_policy *policy)
 {
 	char *text = policy->firewall_rule;
@@ -244,6 +273,8 @@ static void fill_rest(const struct ac_plan_input *input, struct ac_session_polic
 	policy->nested_sandbox = input->harness->nested_sandbox;
 	memcpy(policy->role_user, config->role_user, sizeof policy->role_user);
 	describe_firewall(policy);
+	if (config->egress_proxy.port && policy->firewall_enabled)
+		go_by_proxy(&config->egress_proxy, policy);
 	snprintf(policy->responses, sizeof policy->responses,
 		"the first escape attempt, %llu s of wall clock, loss of the listener or of audit "
 		"records",

@@ -215,6 +215,8 @@ is "b reaches its own endpoint" "$(probe b tcp 198.51.100.1 443)" open
 is "b is refused a's endpoint" "$(probe b tcp 192.0.2.1 443)" "closed ECONNREFUSED"
 is "raw sockets" "$(probe a raw 192.0.2.1 0)" "closed EPERM"
 is "packet sockets" "$(probe a packet - 0)" "closed EPERM"
+is "root may have a raw socket" "$("$net" probe 0 raw 192.0.2.1 0)" open
+is "root may have a packet socket" "$("$net" probe 0 packet - 0)" open
 
 # --- loopback
 is "a reaches its own server" "$(probe a tcp 127.0.0.1 7001)" open

@@ -186,7 +186,7 @@ START_TEST(keys_go_another_way)
 	strcpy(harness->environment.setting[0].value, "profile's");
 	harness->environment.count = 1;
 	char **shown = keep(ac_command_environment_dup(session, harness, env));
-	char **private = keep(ac_command_private_dup(harness, &keys, env));
+	char **private = keep(ac_command_private_dup(&session->policy, harness, &keys, env));
 
 	ck_assert_ptr_null(ac_vector_get(shown, "API_KEY"));
 	ck_assert_ptr_null(ac_vector_get(shown, "OTHER_KEY"));
@@ -195,8 +195,8 @@ START_TEST(keys_go_another_way)
 	ck_assert_str_eq(private[0], "API_KEY=file's");
 	ck_assert_str_eq(private[1], "OTHER_KEY=o");
 	ck_assert_ptr_null(private[2]);
-	ck_assert_ptr_null(
-		keep(ac_command_private_dup(harness, &(struct ac_settings){ 0 }, NULL))[0]);
+	ck_assert_ptr_null(keep(ac_command_private_dup(
+		&session->policy, harness, &(struct ac_settings){ 0 }, NULL))[0]);
 }
 END_TEST
 
@@ -212,6 +212,36 @@ START_TEST(profile_variables_come_before_the_defaults)
 		seen += strncmp(made[i], "PATH=", 5) == 0;
 	ck_assert_uint_eq(seen, 1);
 	ck_assert_str_eq(ac_vector_get(made, "PATH"), "/opt/x/bin:/usr/bin");
+}
+END_TEST
+
+static const char *const proxies[] = { "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy",
+	"https_proxy", "all_proxy" };
+
+START_TEST(everybody_is_told_of_the_proxy)
+{
+	char *const env[] = { (char[]){ "HTTP_PROXY=http://evil:1" },
+		(char[]){ "http_proxy=http://evil:1" }, (char[]){ "NO_PROXY=*" }, NULL };
+	static struct ac_settings keys = { 1, { { "ALL_PROXY", "http://user:word@proxy:3128" } } };
+
+	allow("HTTP_PROXY");
+	allow("http_proxy");
+	strcpy(harness->env_allowlist.name[harness->env_allowlist.count++], "http_proxy");
+	strcpy(harness->env_allowlist.name[harness->env_allowlist.count++], "NO_PROXY");
+	char **without = keep(ac_command_environment_dup(session, harness, env));
+
+	ck_assert_str_eq(ac_vector_get(without, "HTTP_PROXY"), "http://evil:1");
+	ck_assert_ptr_null(ac_vector_get(without, "https_proxy"));
+	strcpy(session->policy.egress_proxy, "[2001:db8::1]:3128");
+	char **made = keep(ac_command_environment_dup(session, harness, env));
+	char **private = keep(ac_command_private_dup(&session->policy, harness, &keys, env));
+
+	for (size_t i = 0; i < AC_COUNT(proxies); i++)
+		ck_assert_str_eq(ac_vector_get(made, proxies[i]), "http://[2001:db8::1]:3128");
+	ck_assert_str_eq(ac_vector_get(made, "NO_PROXY"), "localhost,127.0.0.1,::1");
+	ck_assert_str_eq(ac_vector_get(made, "no_proxy"), "localhost,127.0.0.1,::1");
+	ck_assert_str_eq(private[0], "ALL_PROXY=http://user:word@proxy:3128"); /* the admin's */
+	ck_assert_ptr_null(private[1]);
 }
 END_TEST
 
@@ -298,6 +328,7 @@ int main(void)
 	tcase_add_test(test, environment_is_an_allowlist);
 	tcase_add_test(test, keys_go_another_way);
 	tcase_add_test(test, profile_variables_come_before_the_defaults);
+	tcase_add_test(test, everybody_is_told_of_the_proxy);
 	tcase_add_test(test, names_what_sudoers_asks_and_no_agent_can_have);
 	tcase_add_test(test, terms_cannot_be_forged_by_a_name);
 	tcase_add_test(test, maps_everything_but_the_user_to_itself);

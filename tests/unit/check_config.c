@@ -62,6 +62,10 @@ START_TEST(test_empty_file_gives_defaults)
 	ck_assert_str_eq(config.log_path, "/var/log/agentcell/agentcell.jsonl");
 	ck_assert_uint_eq(config.limits.memory_bytes, 4ULL << 30);
 	ck_assert_uint_eq(config.max_age_s, 30 * 86400);
+	ck_assert_uint_eq(config.egress_proxy.port, 0);
+	ck_assert_uint_eq(config.refresh_interval_s, 60);
+	ck_assert_uint_eq(config.refresh_overlap_s, 3600);
+	ck_assert_uint_eq(config.refresh_stale_s, 12 * 3600);
 }
 END_TEST
 
@@ -87,6 +91,7 @@ START_TEST(test_values)
 			  "bait =\n"
 			  "[firewall]\n"
 			  "endpoints = Example.COM:443 10.0.0.0/8:80 [2001:DB8::1]:1\n"
+			  "egress_proxy = Proxy.Example:3128\n"
 			  "[session]\n"
 			  "role_user = bot") == 0,
 		"%s", err.text);
@@ -104,6 +109,8 @@ START_TEST(test_values)
 	ck_assert_str_eq(config.endpoints[0].host, "example.com");
 	ck_assert_uint_eq(config.endpoints[1].prefix, 8);
 	ck_assert_str_eq(config.endpoints[2].host, "2001:db8::1");
+	ck_assert_str_eq(config.egress_proxy.host, "proxy.example");
+	ck_assert_uint_eq(config.egress_proxy.port, 3128);
 	ck_assert_str_eq(config.role_user, "bot");
 }
 END_TEST
@@ -161,6 +168,11 @@ static const struct refused {
 	{ "[paths]\nprotect_git = true\n", "neither yes nor no" },
 	{ "[firewall]\nendpoints = *.example.com:443\n", "wildcards" },
 	{ "[firewall]\ndev_server = yes\n", "neither allow nor deny" },
+	{ "[firewall]\negress_proxy = proxy.example\n", "write host:port" },
+	{ "[firewall]\negress_proxy = http://proxy.example:3128\n", "egress_proxy" },
+	{ "[firewall]\negress_proxy = 10.0.0.0/8:3128\n", "a proxy is one host" },
+	{ "[firewall]\negress_proxy = a.example:1 b.example:2\n", "egress_proxy" },
+	{ "[firewall]\nrefresh_interval = 0\n", "is no duration" },
 	{ "[limits]\ncpu_weight = 0\n", "from 1 to 10000" },
 	{ "[limits]\nprocesses = 1\n", "at least 16" },
 	{ "[limits]\nmemory = 1g\n", "is no size" },

@@ -17,6 +17,12 @@ static const struct endpoint {
 } endpoints[] = {
 	{ "api.example.com:443", "api.example.com", 443, 0, 0 },
 	{ "API.Example.com:1", "api.example.com", 1, 0, 0 },
+	/* Names of their own, on purpose: a label more or less is another host. */
+	{ "good.com:443", "good.com", 443, 0, 0 },
+	{ "www.good.com:443", "www.good.com", 443, 0, 0 },
+	{ "good.com.evil.com:443", "good.com.evil.com", 443, 0, 0 },
+	{ "evilgood.com:443", "evilgood.com", 443, 0, 0 },
+	{ "xn--gd-fka.com:443", "xn--gd-fka.com", 443, 0, 0 },
 	{ "localhost:65535", "localhost", 65535, 0, 0 },
 	{ "xn--bcher-kva.example:80", "xn--bcher-kva.example", 80, 0, 0 },
 	{ "1.2.3.4:443", "1.2.3.4", 443, AF_INET, 32 },
@@ -38,6 +44,20 @@ static const struct endpoint {
 	{ .text = "a..b:443" },
 	{ .text = "*.example.com:443" },
 	{ .text = "*:443" },
+	{ .text = "*.*:443" },
+	{ .text = "good.*:443" },
+	{ .text = "w*.good.com:443" },
+	{ .text = "good.com*:443" },
+	{ .text = "good.com..:443" },
+	{ .text = "good.com.evil.com.:443" },
+	{ .text = "good.com:443:443" },
+	{ .text = "good .com:443" },
+	{ .text = "good%2ecom:443" },
+	{ .text = "good.com\\:443" },
+	{ .text = "good.com#:443" },
+	{ .text = "g\303\266\303\266d.com:443" }, /* shown, not spoken: xn-- is right */
+	{ .text = "good\343\200\202com:443" }, /* an ideographic full stop */
+	{ .text = "g\320\276od.com:443" }, /* a Cyrillic o */
 	{ .text = "-a.com:443" },
 	{ .text = "a-.com:443" },
 	{ .text = "a_b.com:443" },

@@ -156,6 +156,41 @@ START_TEST(test_bad_numbers)
 }
 END_TEST
 
+/* The proxy's name may lead into the site, no other name may, and none to what is nobody's site. */
+START_TEST(test_site_of_proxy)
+{
+	static const struct {
+		const char *number;
+		bool proxy;
+	} rows[] = { { "192.0.2.1", true }, { "10.0.0.1", true }, { "172.31.0.1", true },
+		{ "192.168.1.1", true }, { "100.64.0.1", true }, { "fd12::1", true },
+		{ "100.100.100.200", false }, { "169.254.169.254", false }, { "127.0.0.1", false },
+		{ "fd00:ec2::254", false }, { "fd20:ce::254", false }, { "::1", false },
+		{ "fe80::1", false }, { "224.0.0.1", false }, { "::ffff:10.0.0.1", false } };
+
+	memset(&policy, 0, sizeof(policy));
+	endpoint("proxy.example", 0, 0, 3128);
+	strcpy(policy.egress_proxy, "proxy.example:3128");
+	ck_assert_int_eq(ac_addresses_begin(&policy, &addresses, &err), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ac_address address = parse(
+			rows[i].number, strchr(rows[i].number, ':') ? 128 : 32, 3128);
+
+		strcpy(address.host, "proxy.example");
+		ck_assert_msg(!ac_addresses_refuse(&addresses, &address) == rows[i].proxy, "%s",
+			rows[i].number);
+		strcpy(address.host, "proxy.example.evil.example");
+		ck_assert_msg(
+			!ac_addresses_refuse(&addresses, &address) == !ac_address_refused(&address),
+			"%s", rows[i].number);
+		address.host[0] = 0;
+		ck_assert_msg(
+			!ac_addresses_refuse(&addresses, &address) == !ac_address_refused(&address),
+			"%s", rows[i].number);
+	}
+}
+END_TEST
+
 static unsigned any(unsigned below) /* xorshift: the same every time */
 {
 	static uint32_t state = 1;
@@ -219,6 +254,7 @@ int main(void)
 	tcase_add_test(tcase, test_families_do_not_mix);
 	tcase_add_test(tcase, test_numbers);
 	tcase_add_test(tcase, test_bad_numbers);
+	tcase_add_test(tcase, test_site_of_proxy);
 	tcase_add_test(tcase, test_lying_attributes);
 	tcase_add_test(tcase, test_a_full_request_stays_in_its_buffer);
 	suite_add_tcase(suite, tcase);

@@ -61,7 +61,12 @@ static void set_up(void)
 	add(&policy->bait_paths, "/home/dev/.ssh");
 	add(&policy->bait_paths, "/home/dev/.netrc");
 	add(&policy->bait_paths, "/home/other");
-	declared.count = 1;
+	declared.count = 2;
+	declared.address[1] = (struct ac_address){ .family = AF_INET,
+		.prefix = 32,
+		.port = 443,
+		.state = AC_ADDRESS_CLOSED,
+		.bytes = { 198, 51, 100, 6 } };
 	declared.address[0] = (struct ac_address){
 		.family = AF_INET, .prefix = 32, .port = 443, .bytes = { 198, 51, 100, 7 }
 	};
@@ -446,6 +451,9 @@ START_TEST(connections)
 			AC_CLASS_NORMAL }, /* nft speaks */
 		{ SYS_connect, "198.51.100.8", 443, 0, AC_CLASS_NORMAL }, /* UDP: no packet yet */
 		{ SYS_sendto, "198.51.100.8", 443, -EPERM, AC_CLASS_NETWORK },
+		{ SYS_connect, "198.51.100.6", 443, -ECONNREFUSED, AC_CLASS_TOLERATED },
+		{ SYS_connect, "198.51.100.6", 80, -ECONNREFUSED, AC_CLASS_NETWORK },
+		{ SYS_connect, "198.51.100.6", 53, -ECONNREFUSED, AC_CLASS_LOOKUP },
 		{ SYS_connect, "127.0.0.1", 3000, -ECONNREFUSED, AC_CLASS_NORMAL },
 		{ SYS_connect, "127.0.0.1", 53, 0, AC_CLASS_LOOKUP },
 		{ SYS_sendto, "8.8.8.8", 53, -EPERM, AC_CLASS_LOOKUP },
@@ -580,6 +588,9 @@ START_TEST(packets)
 	} rows[] = {
 		{ "198.51.100.8", 0, IPPROTO_TCP, AC_CLASS_NETWORK },
 		{ "198.51.100.8", 443, IPPROTO_TCP, AC_CLASS_NETWORK },
+		{ "198.51.100.6", 0, IPPROTO_TCP, AC_CLASS_TOLERATED },
+		{ "198.51.100.6", 443, IPPROTO_TCP, AC_CLASS_TOLERATED },
+		{ "198.51.100.6", 22, IPPROTO_TCP, AC_CLASS_NETWORK },
 		{ "198.51.100.8", 0, IPPROTO_UDP, AC_CLASS_LOOKUP },
 		{ "198.51.100.8", 443, IPPROTO_UDP, AC_CLASS_NETWORK },
 		{ "8.8.8.8", 53, IPPROTO_UDP, AC_CLASS_LOOKUP },

@@ -102,6 +102,7 @@ static void fill_policy(struct ac_policy *policy)
 	policy->endpoints[0] = (struct ac_endpoint){ "api.example.com", 443, 0, 0 };
 	policy->endpoints[1] = (struct ac_endpoint){ "10.0.0.0", 65535, AF_INET, 8 };
 	policy->endpoints[2] = (struct ac_endpoint){ "::1", 1, AF_INET6, 128 };
+	strcpy(policy->egress_proxy, "proxy.example.com:3128");
 	policy->tolerated.count = 1;
 	strcpy(policy->tolerated.name[0], "notices.example.com");
 	policy->firewall_enabled = policy->dev_server = true;
@@ -222,7 +223,7 @@ START_TEST(test_each_field_is_needed)
 			json_object_put(root);
 		}
 	}
-	ck_assert_uint_eq(checked, 33 + 19);
+	ck_assert_uint_eq(checked, 34 + 19);
 }
 END_TEST
 

@@ -321,6 +321,12 @@ START_TEST(packet_and_its_process)
 	end(4);
 	ck_assert_int_eq(seen(UID)->escape.pid, 77);
 	ck_assert_str_eq(watched.escape.target, "192.0.2.7:80");
+	ck_assert_int_eq(watched.escape.class, AC_CLASS_NETWORK);
+	call(5, UID, 42, -111, 78); /* the first one stays */
+	record("type=SOCKADDR msg=audit(1.000:5): saddr=02000051C00002070000000000000000");
+	end(5);
+	ck_assert_int_eq(seen(UID)->escape.pid, 77);
+	ck_assert_str_eq(watched.escape.target, "192.0.2.7:80");
 }
 END_TEST
 
@@ -337,6 +343,24 @@ START_TEST(packet_of_ipv6_and_its_port)
 	end(3);
 	ck_assert_int_eq(seen(UID)->escape.pid, 77);
 	ck_assert_str_eq(watched.escape.target, "[2001:db8::2]:443");
+}
+END_TEST
+
+/* Under way when it was recorded: it is the one nevertheless, and it is no look-up any more. */
+START_TEST(datagram_and_its_process)
+{
+	arm(UID, 1);
+	record("type=NETFILTER_PKT msg=audit(1.000:2): mark=0x%x saddr=2001:db8::9 "
+	       "daddr=2001:db8::7 proto=17",
+		UID);
+	ck_assert_int_eq(seen(UID)->escape.class, AC_CLASS_LOOKUP);
+	call(3, UID, 44, -1, 77);
+	record("type=SOCKADDR msg=audit(1.000:3): "
+	       "saddr=0A0001BB0000000020010DB800000000000000000000000700000000");
+	end(3);
+	ck_assert_int_eq(seen(UID)->escape.pid, 77);
+	ck_assert_str_eq(watched.escape.target, "[2001:db8::7]:443");
+	ck_assert_int_eq(watched.escape.class, AC_CLASS_NETWORK);
 }
 END_TEST
 
@@ -450,6 +474,7 @@ int main(void)
 	tcase_add_test(cases, unresolved_when_the_ring_is_full);
 	tcase_add_test(cases, packet_and_its_process);
 	tcase_add_test(cases, packet_of_ipv6_and_its_port);
+	tcase_add_test(cases, datagram_and_its_process);
 	tcase_add_test(cases, flood);
 	tcase_add_test(cases, events_without_end);
 	tcase_add_test(cases, somebody_else_now);
