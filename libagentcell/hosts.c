@@ -13,6 +13,7 @@
 
 #define LINE_SIZE (AC_ADDRESS_TEXT_MAX + AC_HOST_MAX + 2)
 #define OFF '#'
+#define BLOCK 4096 /* no page is smaller: the kernel shows what is written to one at once */
 #define OWN "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n" /* the head; stays */
 
 static bool is_endpoint(const struct ac_policy *policy, const char *host)
@@ -108,6 +109,11 @@ static char *read_file(int session_fd, int *fd, size_t *length, struct ac_err *e
 	return AC_TAKE(text);
 }
 
+static bool is_off(const char *line)
+{
+	return *line == OFF || *line == '\n';
+}
+
 /* One line's address for each port that its name is declared with. */
 static int take_line(const char *line, const struct ac_policy *policy,
 	struct ac_addresses *addresses, struct ac_err *err)
@@ -116,7 +122,7 @@ static int take_line(const char *line, const struct ac_policy *policy,
 	char number[AC_ADDRESS_TEXT_MAX], host[AC_HOST_MAX];
 	int code = 0;
 
-	if (sscanf(line, "%63s %255[^\n ]", number, host) != 2 || *number == OFF)
+	if (is_off(line) || sscanf(line, "%63s %255[^\n ]", number, host) != 2)
 		return 0;
 	if (inet_pton(AF_INET, number, address.bytes) != 1) {
 		address.family = AF_INET6;
@@ -165,19 +171,10 @@ static bool put(int fd, const char *bytes, size_t length, size_t offset)
 	return pwrite(fd, bytes, length, (off_t)offset) == (ssize_t)length;
 }
 
-/* Switches on the line that was there before, or appends it.  text is kept as the file. */
-static int show_line(int fd, char *text, size_t *length, const char *line)
+static int append(int fd, char *text, size_t *length, const char *line)
 {
 	size_t size = strlen(line);
 
-	if (has_line(text, line))
-		return 0;
-	for (char *at = text; *at; at += strcspn(at, "\n") + 1) {
-		if (*at != OFF || strncmp(at + 1, line + 1, size - 1) != 0)
-			continue;
-		*at = *line;
-		return put(fd, line, 1, (size_t)(at - text)) ? 0 : -EIO;
-	}
 	if (*length + size > AC_HOSTS_MAX)
 		return -EFBIG;
 	if (!put(fd, line, size, *length))
@@ -187,13 +184,45 @@ static int show_line(int fd, char *text, size_t *length, const char *line)
 	return 0;
 }
 
+/* A line that lay across two pages could be seen by half: what is left of the first is filled. */
+static int fill_block(int fd, char *text, size_t *length, size_t size)
+{
+	size_t room = BLOCK - *length % BLOCK;
+	char filler[BLOCK];
+
+	if (room >= size)
+		return 0;
+	memset(filler, OFF, room);
+	filler[room - 1] = '\n';
+	filler[room] = '\0';
+	return append(fd, text, length, filler);
+}
+
+/* Switches on the line that was there before, or appends it.  text is kept as the file. */
+static int show_line(int fd, char *text, size_t *length, const char *line)
+{
+	size_t size = strlen(line);
+	int code;
+
+	if (has_line(text, line))
+		return 0;
+	for (char *at = text; *at; at += strcspn(at, "\n") + 1) {
+		if (*at != OFF || strncmp(at + 1, line + 1, size - 1) != 0)
+			continue;
+		*at = *line;
+		return put(fd, line, 1, (size_t)(at - text)) ? 0 : -EIO;
+	}
+	code = fill_block(fd, text, length, size);
+	return code ? code : append(fd, text, length, line);
+}
+
 /* Is this line, of one of the policy's names, not one of the addresses? */
 static bool is_stale(
 	const char *at, const struct ac_policy *policy, const struct ac_addresses *addresses)
 {
 	char number[AC_ADDRESS_TEXT_MAX], host[AC_HOST_MAX], line[LINE_SIZE];
 
-	if (*at == OFF || sscanf(at, "%63s %255[^\n ]", number, host) != 2 ||
+	if (is_off(at) || sscanf(at, "%63s %255[^\n ]", number, host) != 2 ||
 		!is_endpoint(policy, host))
 		return false;
 	for (unsigned i = 0; i < addresses->count; i++)

@@ -5,7 +5,8 @@
  * It is a file of the session's directory, which the view shows at /etc/hosts, read-only; so the
  * listener can change it while the session runs, and reads from it which names stand behind the
  * addresses that the firewall was given.  It is changed in place: lines are added at its end, or
- * switched off and on by their first byte, so that a reader never sees half a line.
+ * switched off and on by their first byte, and none lies across two pages, so that a reader never sees
+ * half a line.
  */
 #ifndef AC_HOSTS_H
 #define AC_HOSTS_H

@@ -132,7 +132,10 @@ probe_direct() { # target: the declared endpoint itself
 	: >$json_log
 	net_agent dev /usr/bin/python3 client "direct=$1" >/run/out 2>/run/err
 	equal "a direct connection to $1 ends the session" "$?" 137
-	check 'its record names the process' log_has event=escape "pid=$(escaped pid)" "uid=$(escaped uid)"
+	check 'its record has address and port, process and verdict' log_has event=escape class=network \
+		"target=$1" comm=python3 exe=/usr/bin/python3 reason=declared
+	check 'the process by its number' log_has event=escape "pid=$(escaped pid)" "uid=$(escaped uid)"
+	check 'the report tells the same' grep -q "network $1" /run/err
 	nothing_left "a direct connection to $1"
 }
 escaped() { # field of the escape's record

@@ -129,6 +129,8 @@ START_TEST(test_numbers)
 {
 	memset(&policy, 0, sizeof(policy));
 	memcpy(policy.session_id, "0123456789ab", sizeof("0123456789ab"));
+	policy.dev_server = true;
+	policy.visitor = 1000;
 	endpoint("10.0.0.0", AF_INET, 8, 443);
 	endpoint("10.0.0.0", AF_INET, 8, 443);
 	endpoint("2001:db8::", AF_INET6, 32, 22);
@@ -136,6 +138,8 @@ START_TEST(test_numbers)
 	ck_assert_uint_eq(addresses.count, 2);
 	ck_assert_uint_eq(addresses.unresolved, 0);
 	ck_assert_str_eq(addresses.session_id, "0123456789ab");
+	ck_assert(addresses.dev_server);
+	ck_assert_uint_eq(addresses.visitor, 1000);
 	ck_assert_uint_eq(addresses.address[0].bytes[0], 10);
 	ck_assert_uint_eq(addresses.address[0].prefix, 8);
 	ck_assert_str_eq(addresses.address[0].host, "");

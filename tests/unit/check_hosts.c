@@ -207,6 +207,30 @@ static bool is_whole(const char *seen)
 	return found;
 }
 
+/* What is written to two pages is not there at once. */
+START_TEST(test_lines_lie_within_pages)
+{
+	unsigned switched = 0;
+
+	for (unsigned i = 0; i < 800; i++) {
+		addresses.address[1].bytes[2] = addresses.address[2].bytes[2] =
+			(unsigned char)(i / 200);
+		addresses.address[1].bytes[3] = addresses.address[2].bytes[3] = (unsigned char)i;
+		update(false);
+		update(true);
+	}
+	for (const char *at = content(); *at; at += strcspn(at, "\n") + 1) {
+		ck_assert_uint_eq((size_t)(at - text) / 4096,
+			((size_t)(at - text) + strcspn(at, "\n")) / 4096);
+		switched += !strncmp(at, "192.0.", 6);
+	}
+	ck_assert_uint_gt(strlen(text), 3 * 4096);
+	ck_assert_uint_eq(switched, 1);
+	ck_assert_int_eq(ac_hosts_read(directory_fd, &policy, &again, &err), 0);
+	ck_assert_uint_eq(again.count, addresses.count);
+}
+END_TEST
+
 static _Atomic unsigned *reads; /* shared: how many the reader has finished */
 
 static int read_on(void)
@@ -270,6 +294,7 @@ int main(void)
 	tcase_add_test(cases, test_names_are_whole);
 	tcase_add_test(cases, test_full_is_refused);
 	tcase_add_test(cases, test_bad_files);
+	tcase_add_test(cases, test_lines_lie_within_pages);
 	tcase_add_test(cases, test_readers_see_whole_lines);
 	suite_add_tcase(suite, cases);
 	srunner_run_all(runner, CK_ENV);
