@@ -240,8 +240,8 @@ demo check check-fast: deps
 	$(MAKE) $@-now
 check-fast-now: $(check_bin)
 	$(run_tests) unit exhaust explore
-check-now: all $(check_bin) $(cell_bin) $(audit_bin) $(backup_bin)
-	$(run_tests) unit exhaust explore spec prove cell audit backup system attack harness
+check-now: all $(check_bin) $(cell_bin) $(audit_bin) $(backup_bin) $(B)/flags asan-build
+	$(run_tests) unit asan exhaust explore spec prove lint cell audit backup system attack harness
 # Real harnesses from npm, in a cache outside the tree; they need the network once.
 check-harness: deps-harness
 	$(MAKE) check-harness-now
@@ -262,16 +262,19 @@ $(B)/vm/attack32: tests/audit/attack.c
 	$(CC) -m32 -static -std=gnu11 -D_GNU_SOURCE -Ilibagentcell $(CFLAGS) -o $@ $<
 demo-now: all
 	AGENTCELL_BUILD='$(abspath $(B))' tests/demo.sh
-asan:
+asan: asan-build
+	$(run_tests) asan
+asan-build:
 	$(MAKE) B=$(B)/asan SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' \
-		CFLAGS='-O1 -g' asan-run
-asan-run: $(unit_bin)
-	CK_FORK=no ASAN_OPTIONS=detect_leaks=1 $(run_tests) unit
+		CFLAGS='-O1 -g' unit-build
+unit-build: $(unit_bin)
 bench: all $(backup_bin) $(audit_bin) $(B)/bench/listener_events $(B)/bench/listener_acts
 	AGENTCELL_BUILD='$(abspath $(B))' tests/bench/run
-lint: $(B)/seccomp_filter.h
-	$(file >$(B)/flags,$(filter-out -ftrivial-auto-var-init=zero -Werror,$(AC_CFLAGS)) -DTEST_BUILD='"$(abspath $(B))"')
-	tests/lint $(B)/flags $(TOOLS)
+# The flags, for the checkers, which also want the headers that are made.
+$(B)/flags: Makefile $(B)/seccomp_filter.h
+	$(file >$@,$(filter-out -ftrivial-auto-var-init=zero -Werror,$(AC_CFLAGS)) -DTEST_BUILD='"$(abspath $(B))"')
+lint: $(B)/flags
+	tests/lint $< $(TOOLS)
 
 # --- Installing: conf/install.sh says in which order, and takes back what fails.
 directories := B='$(abspath $(B))' DESTDIR='$(DESTDIR)' prefix='$(prefix)' sysconfdir='$(sysconfdir)' \
@@ -286,5 +289,5 @@ clean:
 	rm -rf $(B)
 
 .SECONDARY: # objects of the tests stay
-.PHONY: all clean deps deps-full deps-harness check check-harness check-harness-now soak check-vm soak-vm vm-programs deps-vm check-fast demo check-now check-fast-now demo-now asan asan-run bench lint install uninstall fuzz exhaust explore spec spec-full prove spec-mutants spec-broken
+.PHONY: all clean deps deps-full deps-harness check check-harness check-harness-now soak check-vm soak-vm vm-programs deps-vm check-fast demo check-now check-fast-now demo-now asan asan-build unit-build bench lint install uninstall fuzz exhaust explore spec spec-full prove spec-mutants spec-broken
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
