@@ -5,6 +5,7 @@
  *   net serve <log> <proto>:<address>:<port> ...     a line "<proto> <address> <port>" per visit
  *   net probe <uid> <proto> <address> <port> [from]  prints: open | closed <errno name>
  *   net hold <uid> <address> <port>                  connects, says "held", then one line per write
+ *   net flood <address> <port> <count>               UDP packets, one after the other; prints the milliseconds
  *   net audit <text>          prints NETFILTER_PKT records (init netns) until one of a program has the text
  *
  * proto: tcp close (the server closes first) udp mptcp sctp udplite tfo (TCP fast open) ping raw packet vsock.
@@ -342,6 +343,19 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+static int flood(const char *text, int port, int count)
+{
+	struct sockaddr_storage to = { 0 };
+	socklen_t length = make_address(text, port, &to);
+	int fd = socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int64_t start = now_ms();
+
+	for (int i = 0; i < count; i++)
+		sendto(fd, "x", 1, MSG_DONTWAIT, (struct sockaddr *)&to, length);
+	printf("%lld\n", (long long)(now_ms() - start));
+	return 0;
+}
+
 /* What the kernel has said before the text was said comes before it. */
 static int audit(const char *last)
 {
@@ -388,6 +402,8 @@ int main(int argc, char **argv)
 		become(argv[2]);
 		return hold(argv[3], number(argv[4]));
 	}
+	if (argc == 5 && !strcmp(argv[1], "flood"))
+		return flood(argv[2], number(argv[3]), number(argv[4]));
 	if (argc == 3 && !strcmp(argv[1], "audit"))
 		return audit(argv[2]);
 	fputs("usage: see the head of net.c\n", stderr);

@@ -20,7 +20,7 @@ chmod 755 /home/dev/project/agent
 # --- who is who; each prints a pid, or nothing
 alive='-r R,S,D,T' # not the zombies that a slow process 1 keeps
 sudo_pid() {
-	pgrep $alive -o -x sudo
+	own_sudo
 }
 monitor_pid() { # the child of sudo that is sudo too
 	pgrep $alive -x -P "$(sudo_pid)" sudo
@@ -60,7 +60,7 @@ aftermath() { # name
 	check "$1: nothing is left" no_remains
 	wait_for "$BOUND" sh -c "! kill -0 $job" || kill "$job"
 	wait "$job" 2>/dev/null
-	! pgrep $alive -x sudo >/dev/null || {
+	[ -z "$(own_sudo)" ] || {
 		tap_fail "$1: sudo is gone" "$(ps -f -C sudo)"
 		pkill_own_sudo
 	}
