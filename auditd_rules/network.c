@@ -254,7 +254,7 @@ static int take_namespace(struct ac_cell *cell, struct stat *status, struct ac_e
 int ac_network_join(struct ac_guardian *guardian, struct ac_cell *cell, struct ac_err *err)
 {
 	const struct ac_session_policy *policy = cell->session.policy;
-	struct stat status;
+	struct stat status = { .st_ino = 0 };
 	int rc;
 
 	if (!policy->policy.firewall_enabled)

@@ -159,7 +159,7 @@ void ac_opener_serve(int fd, uid_t owner)
 	ac_autofree char *value = malloc(AC_OPENER_VALUE_MAX);
 
 	for (int result = value ? 0 : -ENOMEM; !result;) {
-		struct ac_opener_request request;
+		struct ac_opener_request request = { .kind = 0 };
 		ac_autoclose int about_fd = -1;
 		ssize_t length = ac_opener_receive(
 			fd, &request, sizeof request, NULL, 0, &about_fd);

@@ -219,7 +219,7 @@ static int consider(struct search *search, const char *file, struct ac_err *err)
 	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
 	memcpy(name, file, length);
 	rc = read_profile(search->directory, search->directory_fd, name, &profile, err);
-	if (rc < 0 || !has_command(profile, search->command))
+	if (rc < 0 || !profile || !has_command(profile, search->command))
 		return rc;
 	if (search->found)
 		return ac_fail(err, EEXIST,

@@ -13,10 +13,11 @@ static struct ac_bygone_list list;
 static int read_text(const char *text)
 {
 	ac_autofree char *copy = strdup(text);
-	ac_autofclose FILE *stream = fmemopen(copy, strlen(copy), "r");
+	ac_autofclose FILE *stream = copy ? fmemopen(copy, strlen(copy), "r") : NULL;
 
 	memset(&list, 0, sizeof(list));
-	ck_assert_ptr_nonnull(stream);
+	if (!stream)
+		ck_abort_msg("no memory");
 	return ac_bygone_read(stream, &list);
 }
 
@@ -25,7 +26,7 @@ static const struct ac_bygone *named(const char *id)
 	for (unsigned i = 0; i < list.count; i++)
 		if (!strcmp(list.bygone[i].id, id))
 			return &list.bygone[i];
-	return NULL;
+	ck_abort_msg("no session %s", id);
 }
 
 START_TEST(a_session_without_an_end_is_found)
@@ -81,8 +82,11 @@ START_TEST(many_sessions)
 {
 	ac_autofree char *text = NULL;
 	size_t size = 0;
-	ac_autofclose FILE *stream = open_memstream(&text, &size);
+	FILE *stream = open_memstream(&text, &size);
+	unsigned failed = 0;
 
+	if (!stream)
+		ck_abort_msg("no memory");
 	for (unsigned round = 0; round < 2; round++)
 		for (unsigned i = 0; i < 1000; i++) {
 			char line[512], id[16];
@@ -90,12 +94,12 @@ START_TEST(many_sessions)
 			(void)snprintf(id, sizeof(id), "%012x", i);
 			if (round && i % 3 == 0)
 				continue;
-			ck_assert_int_gt(ac_log_format(line, sizeof(line), 1767323045006 + i,
-						 round ? AC_LOG_END : AC_LOG_START, id, NULL, 0),
-				0);
-			ck_assert_int_ge(fputs(line, stream), 0);
+			failed += ac_log_format(line, sizeof(line), 1767323045006 + i,
+					  round ? AC_LOG_END : AC_LOG_START, id, NULL, 0) <= 0 ||
+				  fputs(line, stream) < 0;
 		}
-	ck_assert_int_eq(fflush(stream), 0);
+	failed += fclose(stream) != 0;
+	ck_assert_uint_eq(failed, 0);
 	ck_assert_int_eq(read_text(text), 0);
 	ck_assert_uint_eq(list.count, 1000);
 	for (unsigned i = 0; i < 1000; i++)
