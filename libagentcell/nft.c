@@ -56,8 +56,11 @@ static int load(struct ac_nft *nft, struct ac_err *err)
 int ac_nft_open(struct ac_nft **nft, struct ac_err *err)
 {
 	ac_autofree struct ac_nft *made = calloc(1, sizeof(*made));
-	int code = made ? load(made, err) : ac_fail_errno(err, ENOMEM, "start libnftables");
+	int code;
 
+	if (!made)
+		return ac_fail_errno(err, ENOMEM, "start libnftables");
+	code = load(made, err);
 	if (code)
 		return code;
 	made->context = made->new (NFT_CTX_DEFAULT);

@@ -116,7 +116,8 @@ static bool is_what_we_write(
 	size_t again_length;
 	const char *again_text = again ? to_text(again, &again_length) : NULL;
 
-	return again_text && again_length == length && memcmp(again_text, text, length) == 0;
+	return again_text && text && again_length == length &&
+	       memcmp(again_text, text, length) == 0;
 }
 
 /* Into a struct that is all zeros. */
