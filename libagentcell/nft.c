@@ -39,15 +39,19 @@ static int load(struct ac_nft *nft, struct ac_err *err)
 	};
 	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 
-	if (!library)
-		return ac_fail(
+	if (!library) {
+		(void)ac_fail(
 			err, ELIBACC, "load nft's library (package libnftables1): %s", dlerror());
+		return -ELIBACC;
+	}
 	for (unsigned i = 0; i < AC_COUNT(symbols); i++) {
 		void *symbol = dlsym(library, symbols[i].name);
 
-		if (!symbol)
-			return ac_fail(err, ELIBBAD, "%s lacks %s: install it again", LIBRARY,
+		if (!symbol) {
+			(void)ac_fail(err, ELIBBAD, "%s lacks %s: install it again", LIBRARY,
 				symbols[i].name);
+			return -ELIBBAD;
+		}
 		memcpy(symbols[i].place, &symbol, sizeof(symbol)); /* POSIX: functions too */
 	}
 	return 0;
