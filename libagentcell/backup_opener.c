@@ -24,8 +24,10 @@
 int ac_opener_send(int fd, const void *head, size_t head_length, const void *rest,
 	size_t rest_length, int passed_fd)
 {
+	/* sendmsg(2) only reads.  NOLINTBEGIN(performance-no-int-to-ptr) */
 	struct iovec parts[2] = { { (void *)(uintptr_t)head, head_length },
 		{ (void *)(uintptr_t)rest, rest_length } };
+	/* NOLINTEND(performance-no-int-to-ptr) */
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
 	struct msghdr message = { .msg_iov = parts, .msg_iovlen = rest_length ? 2 : 1 };
 
