@@ -10,8 +10,8 @@ status_of() { # field
 }
 equal 'no new privileges' "$(status_of NoNewPrivs)" 1
 equal 'a filter of system calls' "$(status_of Seccomp)" 2
-# CAP_NET_RAW, SYS_MODULE, SYS_RAWIO, SYS_BOOT, SYS_TIME, MKNOD, SYS_CHROOT, SETPCAP, LINUX_IMMUTABLE
-for number in 13 16 17 22 25 27 18 8 9; do
+# CAP_NET_RAW, SYS_MODULE, SYS_RAWIO, SYS_BOOT, SYS_TIME, MKNOD, SETPCAP, LINUX_IMMUTABLE
+for number in 13 16 17 22 25 27 8 9; do
 	equal "capability $number is dropped" $((0x$(status_of CapPrm) >> number & 1)) 0
 done
 equal 'the capability to read the stream is held' $((0x$(status_of CapEff) >> 37 & 1)) 1
@@ -84,7 +84,11 @@ as_uid() { # uid words...
 }
 check '... and from a user' as_uid 1234 garbage
 check 'a user has sixteen connections' as_uid 1234 crowd
-equal 'descriptors that came along are closed' "$(find "/proc/$listener/fd" -mindepth 1 | wc -l)" "$before"
+no_more_than_before() { # one that was open for a moment at the first count may be gone
+	test "$(find "/proc/$listener/fd" -mindepth 1 | wc -l)" -le "$before"
+}
+wait_for 5 no_more_than_before
+check 'descriptors that came along are closed' no_more_than_before
 mkdir -p /run/agentcell/uids
 : >/run/agentcell/uids/71500 # leased: else the process would be killed as a stray
 check "a session's own uid is not served" as_uid 71500 foreign
