@@ -87,12 +87,23 @@ static void fill_report(struct ac_report *report, const struct ac_pending *pendi
 	copy(report->target, verdict->target);
 }
 
+static bool has_room(const struct ac_watch *watch, uint32_t uid)
+{
+	unsigned own = 0;
+
+	if (watch->ring_count < AC_RING_SHARE)
+		return true;
+	for (unsigned i = 0; i < watch->ring_count; i++)
+		own += watch->ring[(watch->ring_head + i) % AC_RING_SIZE].uid == uid;
+	return own < AC_RING_SHARE && watch->ring_count < AC_RING_SIZE;
+}
+
 static void push(struct ac_watch *watch, struct ac_pending *pending)
 {
 	struct ac_slot *slot = pending->slot;
 	unsigned place = (watch->ring_head + watch->ring_count) % AC_RING_SIZE;
 
-	if (watch->ring_count == AC_RING_SIZE) {
+	if (!has_room(watch, slot->uid)) {
 		slot->watched.dropped++;
 		if (pending->verdict.kind == AC_VERDICT_RESOLVE) {
 			/* Nobody will look where the name led: then it counts as the worst. */

@@ -13,6 +13,7 @@
 
 #define AC_PENDING_MAX 256
 #define AC_RING_SIZE 256
+#define AC_RING_SHARE 192 /* of one session: a flood leaves room for its neighbours */
 #define AC_DOMAINS_MAX 4096
 #define AC_LINES_SIZE 65536
 

@@ -183,6 +183,8 @@ int ac_lane_flush(struct ac_lane *lane, struct ac_err *err)
 		return ac_fail(err, EIO, "compress: %s", ZSTD_getErrorName(stored));
 	int result = write_block(lane, stored, err);
 
+	if (result)
+		atomic_store(&lane->packer->is_broken, true);
 	lane->used = 0;
 	lane->block = AC_NONE;
 	return result;
@@ -347,6 +349,8 @@ int ac_packer_finish(struct ac_packer *packer, struct ac_err *err)
 
 	if (packer->is_dry || !packer->row_count)
 		return 0;
+	if (atomic_load(&packer->is_broken)) /* whoever forgot to say so: its tables would lie */
+		return ac_fail(err, EIO, "a pack was not written whole");
 	struct ac_pack_trailer trailer = { .tables = packer->offset,
 		.blocks = packer->block_count,
 		.rows = packer->row_count,

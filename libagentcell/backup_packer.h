@@ -22,6 +22,7 @@ struct ac_packer {
 	struct ac_shelf *shelf; /* borrowed */
 	int fd; /* -1 until the first block */
 	bool is_dry; /* hash only; nothing is kept */
+	atomic_bool is_broken; /* a block that the tables name is not on disk */
 	char temporary[AC_STORE_NAME_MAX];
 	struct ac_pack_id id;
 	pthread_mutex_t lock; /* all below */

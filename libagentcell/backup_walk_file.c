@@ -296,8 +296,11 @@ int ac_walk_small_file(struct ac_walker *walker, struct ac_item *item)
 	ac_autoclose int fd = openat(item->directory_fd, item->name,
 		O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_NOATIME | O_CLOEXEC);
 
-	if (fd < 0 || ac_lane_space(&walker->lane, &space, &err))
+	if (fd < 0)
 		return AC_ITEM_OTHER;
+	/* What a failed write was to hold is indexed already: the backup is over, nothing else. */
+	if (ac_lane_space(&walker->lane, &space, &err))
+		return ac_walk_fail_with(walker->walk, &err, item->node, item->name);
 	ssize_t got = pread(fd, space, SMALL_MAX, 0);
 
 	if (got < 0 || statx(fd, "", AT_EMPTY_PATH, AC_STATX_MASK, st) < 0 ||

@@ -289,7 +289,7 @@ END_TEST
 START_TEST(unresolved_when_the_ring_is_full)
 {
 	arm(UID, 1);
-	for (unsigned serial = 2; serial < 2 + 256; serial++) {
+	for (unsigned serial = 2; serial < 2 + 192; serial++) {
 		call(serial, UID, 257, -13, 7);
 		path(serial, "link");
 		end(serial);
