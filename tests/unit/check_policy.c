@@ -223,7 +223,7 @@ START_TEST(test_each_field_is_needed)
 			json_object_put(root);
 		}
 	}
-	ck_assert_uint_eq(checked, 34 + 20);
+	ck_assert_uint_eq(checked, 33 + 20);
 }
 END_TEST
 
