@@ -130,7 +130,7 @@ nothing_left 'a session with a proxy'
 # --- past it
 probe_direct() { # target: the declared endpoint itself
 	: >$json_log
-	net_agent dev /usr/bin/python3 client "direct=$1" >/run/out 2>/run/err
+	net_agent dev sh -c "/usr/bin/python3 client direct=$1; sleep 60" >/run/out 2>/run/err
 	equal "a direct connection to $1 ends the session" "$?" 137
 	check 'its record has address and port, process and verdict' log_has event=escape class=network \
 		"target=$1" comm=python3 exe=/usr/bin/python3 reason=declared

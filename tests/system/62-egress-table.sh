@@ -116,7 +116,7 @@ refute 'the guard of that network is gone' sh -c \
 
 # --- what is on record of a refused destination
 : >$log
-there dev ./reach 198.51.100.1:443 >/run/out 2>/run/err
+there dev sh -c "./reach 198.51.100.1:443; sleep 60" >/run/out 2>/run/err
 equal 'an undeclared destination ends the session' "$?" 137
 check 'on record: address and port, process, verdict' \
 	log_has event=escape operation=network target=198.51.100.1:443 comm=reach reason='not a declared' class=network
