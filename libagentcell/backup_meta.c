@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "escape.h"
+#include "json_text.h"
 #include "util.h"
 
 static void add_text(struct json_object *object, const char *key, const char *value)
@@ -23,20 +23,12 @@ static void add_number(struct json_object *object, const char *key, uint64_t val
 	json_object_object_add(object, key, json_object_new_uint64(value));
 }
 
-static struct json_object *escaped_path(const char *path)
-{
-	char text[3 * AC_PATH_MAX];
-
-	ac_escape(text, sizeof text, path, strlen(path));
-	return json_object_new_string(text);
-}
-
 static struct json_object *root_list(const struct ac_manifest *manifest)
 {
 	struct json_object *list = json_object_new_array();
 
 	for (uint64_t at = 0; at < manifest->roots_length; at += strlen(manifest->roots + at) + 1)
-		json_object_array_add(list, escaped_path(manifest->roots + at));
+		json_object_array_add(list, ac_json_escaped(manifest->roots + at));
 	return list;
 }
 
@@ -45,7 +37,7 @@ static struct json_object *exclude_list(const struct ac_strings *exclude)
 	struct json_object *list = json_object_new_array();
 
 	for (unsigned i = 0; exclude && i < exclude->count; i++)
-		json_object_array_add(list, escaped_path(exclude->text[i]));
+		json_object_array_add(list, ac_json_escaped(exclude->text[i]));
 	return list;
 }
 

@@ -13,25 +13,11 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "escape.h"
+#include "json_text.h"
 #include "safefile.h"
 #include "util.h"
 
 #define CONFIG_MAX (1u << 20)
-
-static void add(json_object *object, const char *key, json_object *value)
-{
-	if (json_object_object_add(object, key, value) < 0)
-		json_object_put(value);
-}
-
-static json_object *escaped(const char *bytes)
-{
-	char text[3 * AC_PATH_MAX];
-
-	ac_escape(text, sizeof text, bytes, strlen(bytes));
-	return json_object_new_string(text);
-}
 
 static json_object *name_list(const char *variables)
 {
@@ -54,7 +40,7 @@ static json_object *path_list(const struct ac_path_list *paths)
 	json_object *list = json_object_new_array();
 
 	for (unsigned i = 0; i < paths->count; i++)
-		json_object_array_add(list, escaped(paths->entry[i].path));
+		json_object_array_add(list, ac_json_escaped(paths->entry[i].path));
 	return list;
 }
 
@@ -81,9 +67,9 @@ static json_object *kernel(void)
 
 	if (uname(&name) < 0)
 		return object;
-	add(object, "release", escaped(name.release));
-	add(object, "version", escaped(name.version));
-	add(object, "machine", escaped(name.machine));
+	ac_json_add(object, "release", ac_json_escaped(name.release));
+	ac_json_add(object, "version", ac_json_escaped(name.version));
+	ac_json_add(object, "machine", ac_json_escaped(name.machine));
 	return object;
 }
 
@@ -91,12 +77,12 @@ static json_object *policy_words(const struct ac_policy *policy)
 {
 	json_object *object = json_object_new_object();
 
-	add(object, "risk", json_object_new_string(ac_risk_name(policy->risk)));
-	add(object, "wall_clock_s", json_object_new_uint64(policy->limits.wall_clock_s));
-	add(object, "network", escaped(policy->firewall_rule));
-	add(object, "read_paths", path_list(&policy->read_paths));
-	add(object, "excluded_paths", path_list(&policy->excluded_paths));
-	add(object, "protect_git", json_object_new_boolean(policy->protect_git));
+	ac_json_add(object, "risk", json_object_new_string(ac_risk_name(policy->risk)));
+	ac_json_add(object, "wall_clock_s", json_object_new_uint64(policy->limits.wall_clock_s));
+	ac_json_add(object, "network", ac_json_escaped(policy->firewall_rule));
+	ac_json_add(object, "read_paths", path_list(&policy->read_paths));
+	ac_json_add(object, "excluded_paths", path_list(&policy->excluded_paths));
+	ac_json_add(object, "protect_git", json_object_new_boolean(policy->protect_git));
 	return object;
 }
 
@@ -107,15 +93,15 @@ char *ac_preflight_dup(
 	json_object *harness = json_object_new_object();
 	json_object *config = json_object_new_object();
 
-	add(harness, "name", escaped(session->plan.harness));
-	add(harness, "path", escaped(session->plan.command));
-	add(config, "path", escaped(config_file));
-	add(config, "sha256", hash_of(config_file));
-	add(object, "variables", name_list(variables));
-	add(object, "harness", harness);
-	add(object, "kernel", kernel());
-	add(object, "config", config);
-	add(object, "policy", policy_words(&session->policy));
+	ac_json_add(harness, "name", ac_json_escaped(session->plan.harness));
+	ac_json_add(harness, "path", ac_json_escaped(session->plan.command));
+	ac_json_add(config, "path", ac_json_escaped(config_file));
+	ac_json_add(config, "sha256", hash_of(config_file));
+	ac_json_add(object, "variables", name_list(variables));
+	ac_json_add(object, "harness", harness);
+	ac_json_add(object, "kernel", kernel());
+	ac_json_add(object, "config", config);
+	ac_json_add(object, "policy", policy_words(&session->policy));
 	const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
 	char *copy = text ? strdup(text) : NULL;
 

@@ -18,26 +18,13 @@
 #include <unistd.h>
 
 #include "escape.h"
+#include "json_text.h"
 #include "safefile.h"
 #include "util.h"
 
 #define LINE_MAX_BYTES 4096
 #define PACKED_MAX (8u << 20)
 #define PACKAGE_MAX (256u << 10)
-
-static void add(json_object *object, const char *key, json_object *value)
-{
-	if (json_object_object_add(object, key, value) < 0)
-		json_object_put(value);
-}
-
-static json_object *escaped(const char *bytes)
-{
-	char text[3 * AC_PATH_MAX];
-
-	ac_escape(text, sizeof text, bytes, strlen(bytes));
-	return json_object_new_string(text);
-}
 
 static int open_below(int directory_fd, const char *name, int flags)
 {
@@ -128,18 +115,18 @@ static void add_head(json_object *object, int git_fd)
 	const char *state = state_of(git_fd);
 
 	if (state)
-		add(object, "state", json_object_new_string(state));
+		ac_json_add(object, "state", json_object_new_string(state));
 	if (read_below(git_fd, "HEAD", text, sizeof text) <= 0)
 		return;
 	text[strcspn(text, "\n")] = '\0';
 	if (is_object_id(text)) {
-		add(object, "head", object_id(text));
+		ac_json_add(object, "head", object_id(text));
 	} else if (!strncmp(text, prefix, strlen(prefix))) {
 		json_object *head = resolve_ref(git_fd, text + strlen(prefix));
 
-		add(object, "branch", escaped(text + strlen(prefix)));
+		ac_json_add(object, "branch", ac_json_escaped(text + strlen(prefix)));
 		if (head) /* none: nothing was ever committed there */
-			add(object, "head", head);
+			ac_json_add(object, "head", head);
 	}
 }
 
@@ -154,10 +141,10 @@ static json_object *describe(int root_fd, const char *path)
 		return NULL;
 	json_object *object = json_object_new_object();
 
-	add(object, "path", escaped(path));
+	ac_json_add(object, "path", ac_json_escaped(path));
 	if (is_elsewhere) { /* a worktree or submodule: not followed */
 		text[strcspn(text, "\n")] = '\0';
-		add(object, "elsewhere", escaped(text));
+		ac_json_add(object, "elsewhere", ac_json_escaped(text));
 	} else {
 		add_head(object, git_fd);
 	}
@@ -209,7 +196,7 @@ static json_object *package_version(const char *program)
 
 		if (package && json_object_object_get_ex(package, "version", &version) &&
 			json_object_is_type(version, json_type_string))
-			version = escaped(json_object_get_string(version));
+			version = ac_json_escaped(json_object_get_string(version));
 		else
 			version = NULL;
 		json_object_put(package);
@@ -232,12 +219,12 @@ static void add_harness(json_object *harness)
 
 	if (!program || stat(program, &st) < 0)
 		return;
-	add(harness, "program", escaped(program));
-	add(harness, "size", json_object_new_int64(st.st_size));
-	add(harness, "modified", json_object_new_int64(st.st_mtim.tv_sec));
+	ac_json_add(harness, "program", ac_json_escaped(program));
+	ac_json_add(harness, "size", json_object_new_int64(st.st_size));
+	ac_json_add(harness, "modified", json_object_new_int64(st.st_mtim.tv_sec));
 	version = package_version(program);
 	if (version)
-		add(harness, "version", version);
+		ac_json_add(harness, "version", version);
 }
 
 char *ac_preflight_complete_dup(
@@ -249,7 +236,7 @@ char *ac_preflight_complete_dup(
 	if (object && json_object_is_type(object, json_type_object)) {
 		if (json_object_object_get_ex(object, "harness", &harness))
 			add_harness(harness);
-		add(object, "git", repositories(paths, root_fds));
+		ac_json_add(object, "git", repositories(paths, root_fds));
 		const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
 
 		copy = text ? strdup(text) : NULL;

@@ -34,15 +34,6 @@ echo text >/home/dev/project/text
 chmod 0777 /home/dev/project
 cd /home/dev/project || exit 1
 
-wait_for() { # seconds command...: until it succeeds
-	wait_until=$(($(date +%s) + $1))
-	shift
-	until "$@" >/dev/null 2>&1; do
-		[ "$(date +%s)" -lt "$wait_until" ] || return 1
-		sleep 0.05
-	done
-}
-
 listener_start() {
 	rm -f /run/listener.ready
 	"${agentcelld:-$build/agentcelld}" -n 3 3>/run/listener.ready 8>&- >>/run/listener.log 2>&1 &

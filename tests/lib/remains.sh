@@ -6,15 +6,6 @@
 
 json_log=/var/log/agentcell/agentcell.jsonl
 
-wait_for() { # seconds command...: until it succeeds
-	wait_until=$(($(date +%s) + $1))
-	shift
-	until "$@" >/dev/null 2>&1; do
-		[ "$(date +%s)" -lt "$wait_until" ] || return 1
-		sleep 0.05
-	done
-}
-
 as() { # user command...: in her project, without a terminal
 	as_user=$1
 	shift

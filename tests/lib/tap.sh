@@ -5,6 +5,7 @@
 #     check 'name' command...       the command must succeed; its output is shown when it fails
 #     refute 'name' command...      it must fail
 #     equal 'name' got wanted       two strings
+#     wait_for seconds command...   until it succeeds; says nothing
 #     skip 'name' 'reason'          "needs <what>": an error where CI=true (tests/run)
 
 tap_count=0
@@ -51,6 +52,15 @@ equal() {
 		tap_fail "$1" "got:    $2
 wanted: $3"
 	fi
+}
+
+wait_for() { # seconds command...: until it succeeds
+	wait_until=$(($(date +%s) + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$(date +%s)" -lt "$wait_until" ] || return 1
+		sleep 0.05
+	done
 }
 
 skip() {
