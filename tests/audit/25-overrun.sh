@@ -15,7 +15,7 @@ wait_for 20 test -s tick
 
 # Stopped for a moment only: after three seconds the warden would kill.
 for try in 1 2 3 4 5; do
-	/usr/bin/python3 "$tree/tests/audit/squeeze.py" "$listener" || break
+	squeezed=$(/usr/bin/python3 "$tree/tests/audit/squeeze.py" "$listener" 2>&1) || break
 	kill -STOP "$listener"
 	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 		auditctl -m "overrun $try $i" >/dev/null
@@ -23,6 +23,7 @@ for try in 1 2 3 4 5; do
 	kill -CONT "$listener"
 	wait_for 5 sh -c "grep '\"event\":\"lost\"' $json_log | grep -q overran" && break
 done
+equal 'the buffer is as small as it gets' "$squeezed" ''
 check 'the overrun is on record' test "$(logged lost 'overran its buffer')" -ge 1
 check 'every cell was frozen' test "$(logged lost 'every cell is frozen')" -ge 1
 check 'and the stream opened anew' wait_for 10 sh -c "grep '\"event\":\"lost\"' $json_log | grep -q 'watching again'"
