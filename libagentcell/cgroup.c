@@ -24,6 +24,8 @@
 #include "util.h"
 
 #define UNIT "system.slice/agentcelld.service"
+#define OF_ROOT 2 /* agentcell/<id> */
+#define OF_UNIT 4 /* the same below UNIT */
 
 static const char *const controllers[] = { "cpu", "memory", "pids" };
 
@@ -97,6 +99,24 @@ int ac_cgroup_make_room(struct ac_err *err)
 	if (own < 0)
 		return ac_fail_errno(err, errno, "open the listener's own cgroup");
 	return ac_cgroup_enter(own, getpid(), err);
+}
+
+/* The inode that include/linux/proc_ns.h fixes for the first namespace (PROC_CGROUP_INIT_INO). */
+static bool is_first_namespace(void)
+{
+	struct stat st;
+
+	return !stat("/proc/self/ns/cgroup", &st) && st.st_ino == 0xeffffffbu;
+}
+
+void ac_cgroup_levels(int levels[AC_CGROUP_LEVELS_MAX + 1])
+{
+	unsigned count = 0;
+
+	for (int level = 2; level < 2 + AC_CGROUP_LEVELS_MAX; level++)
+		if (!is_first_namespace() || level == OF_ROOT || level == OF_UNIT)
+			levels[count++] = level;
+	levels[count] = 0;
 }
 
 static bool holds_processes(int cgroup_fd)

@@ -32,6 +32,12 @@ int ac_cgroup_has(int cgroup_fd, pid_t pid); /* 1, 0 or -errno */
 int ac_cgroup_kill(int cgroup_fd, int timeout_ms, struct ac_err *err);
 int ac_cgroup_is_populated(int cgroup_fd); /* 1, 0 or -errno */
 
+#define AC_CGROUP_LEVELS_MAX 7
+/* At which levels below the root a session's cgroup may lie, as nft's `socket cgroupv2 level` counts them;
+ * ended by 0.  In a cgroup namespace (a container) some kernels count from the host's root, which is not
+ * to be seen from there (nft_socket.c of Linux before 6.11): then at any. */
+void ac_cgroup_levels(int levels[AC_CGROUP_LEVELS_MAX + 1]);
+
 /* Removes it; -EBUSY while populated; missing is success. */
 int ac_cgroup_remove(const char *session_id, struct ac_err *err);
 

@@ -9,12 +9,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "firewall_rules.h"
 #include "nft.h"
 #include "nftables.h"
 #include "util.h"
 
 #define RANGE_MAX 65536
+
+/* Nothing but the expression that tells whose a socket is (Linux 5.13, nft 1.0), and gone at once. */
+static const char socket_probe[] = "table inet agentcell-probe {\nset ids { type cgroupsv2; }\n"
+				   "chain probe { socket cgroupv2 level 2 @ids accept; }\n}\n"
+				   "delete table inet agentcell-probe\n";
 
 static int run_nft(const char *text, struct ac_err *err)
 {
@@ -100,6 +106,31 @@ static int add_label(struct ac_err *err)
 	return code ? ac_fail_errno(err, -code, "label who opens connections on loopback") : 0;
 }
 
+static int load(uid_t first, uid_t last, const int *levels, struct ac_err *err)
+{
+	ac_autofree char *text = ac_firewall_rules_dup(first, last, levels);
+	int code = text ? run(text, err) : ac_fail(err, ENOMEM, "write the nft table");
+
+	return !code && levels ? add_label(err) : code;
+}
+
+/*
+ * Without loopback only where the kernel cannot tell whose socket it is; whatever else is wrong is not
+ * made less by having fewer rules.
+ */
+static int load_best(uid_t first, uid_t last, struct ac_err *err)
+{
+	int levels[AC_CGROUP_LEVELS_MAX + 1];
+	struct ac_err why;
+	int code;
+
+	ac_cgroup_levels(levels);
+	code = load(first, last, levels, err);
+	if (code && run(socket_probe, &why))
+		code = load(first, last, NULL, err);
+	return code;
+}
+
 int ac_firewall_load(uid_t first, uid_t last, struct ac_err *err)
 {
 	struct loaded loaded = { 0 };
@@ -114,17 +145,7 @@ int ac_firewall_load(uid_t first, uid_t last, struct ac_err *err)
 		return ac_fail_errno(err, -code,
 			"ask the kernel for its nft table inet agentcell (nf_tables missing, or no "
 			"CAP_NET_ADMIN)");
-	for (int loopback = 1; loopback >= 0; loopback--) {
-		ac_autofree char *text = ac_firewall_rules_dup(first, last, loopback);
-
-		if (!text)
-			return ac_fail(err, ENOMEM, "write the nft table");
-		code = run(text, err);
-		if (!code)
-			code = loopback ? add_label(err) : 0;
-		if (!code)
-			break;
-	}
+	code = load_best(first, last, err);
 	if (code)
 		return code;
 	if (read_loaded(&loaded) != 1 || loaded.first != first || loaded.last != last)

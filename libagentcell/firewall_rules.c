@@ -10,16 +10,16 @@
 #include "firewall_rules.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "util.h"
 
-#define DEEPEST_CGROUP 8
-
 struct text { /* of rules, and how many they are */
 	FILE *stream;
 	unsigned rules;
+	const int *levels; /* of sessions' cgroups, ended by 0 */
 };
 
 __attribute__((format(printf, 2, 3))) static void rule(struct text *text, const char *format, ...)
@@ -91,8 +91,10 @@ static void write_answering(struct text *text)
 	say(text, "}");
 }
 
-static void write_output(struct text *text, uid_t first, uid_t last, bool loopback)
+static void write_output(struct text *text, uid_t first, uid_t last)
 {
+	bool loopback = text->levels;
+
 	static const char *const accepting[] = { "ip daddr . tcp dport @allow4",
 		"ip6 daddr . tcp dport @allow6", "ip daddr . tcp dport @range4",
 		"ip6 daddr . tcp dport @range6" };
@@ -119,12 +121,12 @@ static void write_output(struct text *text, uid_t first, uid_t last, bool loopba
 	say(text, "}");
 }
 
-/* The packet is for a socket of the session that sent it.  The depth of the session's cgroup depends
- * on the host; an id stands at one depth only. */
+/* The packet is for a socket of the session that sent it.  Each level is one look-up of the socket; an
+ * id stands at one level only. */
 static void accept_own(struct text *text)
 {
-	for (int level = 2; level <= DEEPEST_CGROUP; level++)
-		rule(text, "meta mark . socket cgroupv2 level %d @own accept", level);
+	for (const int *level = text->levels; *level; level++)
+		rule(text, "meta mark . socket cgroupv2 level %d @own accept", *level);
 }
 
 /*
@@ -155,16 +157,14 @@ static void write_inside(struct text *text)
 	rule(text, "tcp flags & (syn | ack) == syn | ack jump answers");
 	rule(text, "tcp flags & (syn | ack) != syn accept");
 	accept_own(text);
-	rule(text, "socket wildcard 0 goto deny");
-	rule(text, "socket wildcard 1 goto deny");
+	rule(text, "socket wildcard { 0, 1 } goto deny");
 	for (int i = 0; i < 2; i++) {
 		char key[128];
 
 		snprintf(key, sizeof(key), opening, families[i], families[i]);
 		rule(text, "socket transparent 0 add @waiting%d { %s } accept", i ? 6 : 4, key);
 	}
-	rule(text, "socket transparent 0 goto refuse");
-	rule(text, "socket transparent 1 goto refuse");
+	rule(text, "socket transparent { 0, 1 } goto refuse");
 	rule(text, "meta l4proto { 6, 17, 1, 58 } accept");
 	rule(text, "goto deny");
 	say(text, "}");
@@ -179,14 +179,13 @@ static void write_knock(struct text *text)
 	say(text, "chain pass {");
 	rule(text, "meta mark & 0x%x != 0 meta mark set 0", AC_FIREWALL_LABEL_BIT);
 	say(text, "}\nchain visit {");
-	for (int level = 2; level <= DEEPEST_CGROUP; level++)
-		rule(text, "meta mark . socket cgroupv2 level %d @visitors goto pass", level);
+	for (const int *level = text->levels; *level; level++)
+		rule(text, "meta mark . socket cgroupv2 level %d @visitors goto pass", *level);
 	rule(text, "goto refuse");
 	say(text, "}\nchain knock {");
-	for (int level = 2; level <= DEEPEST_CGROUP; level++)
-		rule(text, "socket cgroupv2 level %d @cells goto visit", level);
-	rule(text, "socket wildcard 0 goto pass");
-	rule(text, "socket wildcard 1 goto pass");
+	for (const int *level = text->levels; *level; level++)
+		rule(text, "socket cgroupv2 level %d @cells goto visit", *level);
+	rule(text, "socket wildcard { 0, 1 } goto pass"); /* there is one, in no session */
 	/* An update of an element keeps what it says. */
 	rule(text, "socket transparent 0 delete @unsure { tcp sport . tcp dport : meta mark } "
 		   "add @unsure { tcp sport . tcp dport : meta mark }");
@@ -212,23 +211,29 @@ static void write_loopback_sets(struct text *text)
 	text->rules++;
 }
 
+/* Everybody's packets come by here: what concerns no session is out after one rule from the network,
+ * after three on loopback. */
 static void write_input(struct text *text, uid_t first, uid_t last)
 {
 	write_inside(text);
 	write_knock(text);
-	say(text, "chain input { type filter hook input priority filter; policy accept;");
-	rule(text, "iif lo meta mark %u-%u goto inside", first, last);
-	rule(text, "iif lo tcp flags & (syn | ack) == syn | ack goto answers");
-	rule(text, "iif lo tcp flags & (syn | ack) == syn goto knock");
+	say(text, "chain opening {");
+	rule(text, "tcp flags & ack == ack goto answers");
+	rule(text, "goto knock");
+	say(text, "}\nchain input { type filter hook input priority filter; policy accept;");
+	rule(text, "iif != lo accept");
+	rule(text, "meta mark %u-%u goto inside", first, last);
+	rule(text, "tcp flags & syn == syn goto opening");
 	say(text, "}");
 }
 
-char *ac_firewall_rules_dup(uid_t first, uid_t last, bool loopback)
+char *ac_firewall_rules_dup(uid_t first, uid_t last, const int *levels)
 {
+	bool loopback = levels;
 	ac_autofree char *body = NULL;
 	char *table = NULL;
 	size_t size;
-	struct text text = { .stream = open_memstream(&body, &size) };
+	struct text text = { .stream = open_memstream(&body, &size), .levels = levels };
 	FILE *whole;
 
 	if (!text.stream)
@@ -239,7 +244,7 @@ char *ac_firewall_rules_dup(uid_t first, uid_t last, bool loopback)
 		write_loopback_sets(&text);
 		write_answering(&text);
 	}
-	write_output(&text, first, last, loopback);
+	write_output(&text, first, last);
 	if (loopback)
 		write_input(&text, first, last);
 	if (fclose(text.stream) || !(whole = open_memstream(&table, &size)))

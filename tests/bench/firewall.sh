@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
 # What the firewall costs: adding and removing one session beside 0, 1, 10, 100 and 1000 others; and a
-# bystander's datagram and TCP connection on loopback, without any table and with the table, the guard and
-# that many sessions.  Medians; every round measures each case once, in turn, so that what else the machine
+# bystander's datagram and TCP connection on loopback, without any table, with tables that have the same
+# three hooks and not one rule (what the kernel takes for being asked at all), and with the table, the guard
+# and that many sessions.  Medians; every round measures each case once, in turn, so that what else the machine
 # does is the same for all.
 B=${B:-$(cd "$(dirname "$0")/../.." && pwd)/build}
 cellctl=$B/cell/cellctl rounds=${ROUNDS:-9}
@@ -25,6 +26,12 @@ traffic() { # case
 mkfifo "$work/in" "$work/out"
 for _ in $(seq "$rounds"); do
 	traffic none
+	for hook in 'output filter' 'input filter' 'output 5'; do
+		echo "add table inet bare"
+		echo "add chain inet bare chain${hook#* }${hook% *} { type filter hook ${hook% *} priority ${hook#* }; policy accept; }"
+	done | nft -f -
+	traffic hooks
+	nft delete table inet bare
 	"$cellctl" firewall guard 70000 71999 <"$work/in" >"$work/out" &
 	exec 5>"$work/in" 6<"$work/out"
 	read -r _ <&6
@@ -41,10 +48,15 @@ for _ in $(seq "$rounds"); do
 done
 printf '%-16s %10s %10s %16s %18s\n' 'sessions there' 'add, us' 'remove, us' 'a datagram, ns' \
 	'a connection, ns'
-for sessions in none 0 1 10 100 1000; do
-	if [ $sessions = none ]; then name='no table' add=- remove=-; else
-		name=$sessions add=$(median "$work/add.$sessions") remove=$(median "$work/remove.$sessions")
-	fi
+for sessions in none hooks 0 1 10 100 1000; do
+	name=$sessions add=- remove=-
+	case $sessions in
+	none) name='no table' ;;
+	hooks) name='hooks, no rule' ;;
+	*)
+		add=$(median "$work/add.$sessions") remove=$(median "$work/remove.$sessions")
+		;;
+	esac
 	printf '%-16s %10s %10s %16s %18s\n' "$name" "$add" "$remove" \
 		"$(median "$work/packets.$sessions")" "$(median "$work/connects.$sessions")"
 done
