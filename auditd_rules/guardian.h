@@ -42,6 +42,7 @@ struct ac_health {
 	uint32_t lost_before; /* the kernel's counter when it was last right */
 	uint64_t overruns, missing, config_changes; /* of the stream, as last seen */
 	uint64_t next_try_ms;
+	int stream_fd; /* the watch's; here it is only asked about */
 	uint64_t mark, mark_ms; /* plugin: what was sent last, to see that it comes; 0: nothing */
 	uint64_t reload_ms, quiet_ms; /* rules went: since when, and the last change of them */
 };

@@ -52,9 +52,11 @@ static int open_stream(struct ac_guardian *guardian, struct ac_err *err)
 
 	if (!guardian->plugin) {
 		fd = ac_kernel_subscribe(err);
-		if (fd >= 0)
-			ac_watch_set_source(guardian->watch, fd, false);
-		return fd < 0 ? fd : 0;
+		if (fd < 0)
+			return fd;
+		guardian->health.stream_fd = fd;
+		ac_watch_set_source(guardian->watch, fd, false);
+		return 0;
 	}
 	ac_watch_stream(guardian->watch, &stream);
 	if (stream.closed)
@@ -114,8 +116,9 @@ void ac_health_fini(struct ac_guardian *guardian)
 }
 
 /*
- * The kernel's own stream can't stand still unseen; auditd can, stopped or before a full disk, and its
- * pipe looks as if nothing happened.  So while sessions run it is asked, with a mark, for a sign of life.
+ * The kernel's own stream stands still only when something is done to its socket, which can be asked.
+ * auditd can, stopped or before a full disk, and its pipe looks as if nothing happened.  So while
+ * sessions run it is asked, with a mark, for a sign of life.
  */
 static const char *find_stalled(struct ac_guardian *guardian)
 {
@@ -150,6 +153,8 @@ static const char *find_wrong(struct ac_guardian *guardian)
 	ac_watch_stream(guardian->watch, &stream);
 	if (stream.closed)
 		return "the audit stream was closed";
+	if (!guardian->plugin && !ac_kernel_subscribed(health->stream_fd))
+		return "the audit stream was cut off";
 	if (stream.overruns != health->overruns)
 		return "the audit stream overran its buffer";
 	if (stream.missing != health->missing)

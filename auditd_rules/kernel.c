@@ -201,6 +201,17 @@ int ac_kernel_subscribe(struct ac_err *err)
 	return ac_take_fd(&fd);
 }
 
+/* Whoever gets hold of the socket can take it out of its group or put a filter before it. */
+bool ac_kernel_subscribed(int fd)
+{
+	uint32_t groups[4] = { 0 };
+	socklen_t length = sizeof(groups), filter = 0;
+
+	return !getsockopt(fd, SOL_NETLINK, NETLINK_LIST_MEMBERSHIPS, groups, &length) &&
+	       groups[0] & 1u << (AUDIT_NLGRP_READLOG - 1) &&
+	       !getsockopt(fd, SOL_SOCKET, SO_GET_FILTER, NULL, &filter) && !filter;
+}
+
 int ac_kernel_send_mark(struct ac_kernel *kernel, uint64_t mark, struct ac_err *err)
 {
 	char text[64];

@@ -39,6 +39,8 @@ const char *ac_kernel_wrong(const struct audit_status *status, uint32_t lost_bef
 /* The multicast stream: a socket with a 64 MiB buffer.  Needs CAP_AUDIT_READ, and CAP_NET_ADMIN for
  * the buffer.  In another network namespace than the first nothing would ever arrive: refused. */
 int ac_kernel_subscribe(struct ac_err *err);
+/* Does the stream still come to it, whole?  Asks, and leaves no trace. */
+bool ac_kernel_subscribed(int fd);
 
 /* Sends a user-space record with the mark; it comes back on the stream, behind all that came before. */
 int ac_kernel_send_mark(struct ac_kernel *kernel, uint64_t mark, struct ac_err *err);
