@@ -200,7 +200,7 @@ $(B)/fuzz/fuzz_%: $(B)/fuzz/obj/tests/fuzz/fuzz_%.o $(B)/fuzz/libagentcell.a
 	clang $(fuzz_flags) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(lib_libs)
 $(B)/fuzz/fuzz_request: $(call fuzz_obj,$(addprefix sudo_plugin/,request.c command.c terms.c))
 $(B)/fuzz/fuzz_record: $(call fuzz_obj,$(addprefix auditd_rules/,record.c event.c silent.c syscalls.c serials.c \
-	judge.c judge_path.c judge_address.c pending.c watch.c watch_door.c))
+	judge.c judge_name.c judge_path.c judge_address.c pending.c watch.c watch_door.c watch_text.c))
 fuzz: $(fuzz_bin)
 	set -e; for f in $(fuzz_bin:$(B)/fuzz/fuzz_%=%); do \
 		mkdir -p $(B)/fuzz/corpus/$$f; \
@@ -250,9 +250,10 @@ check-harness-now: all
 # A working day, without a network where the cache is filled: SOAK_SECONDS, an hour if not told.
 soak: all
 	AGENTCELL_BUILD='$(abspath $(B))' tests/harness/soak $(SOAK_SECONDS)
-# A whole machine with Debian's own kernel and systemd; tests/vm/run says what happens there.
+# A whole machine with Debian's own kernel and systemd; tests/vm/run says what happens there.  SUITE: of it
+# only these scripts, as in SUITE=audit/30-evasion.sh,audit/20-blind.sh
 check-vm: deps-vm
-	tests/vm/run check $(packages_machine)
+	tests/vm/run $(if $(SUITE),suite $(SUITE),check) $(packages_machine)
 soak-vm: deps-vm deps-harness
 	tests/vm/run soak $(SOAK_SECONDS) $(packages_machine)
 # What that machine builds of the tree, by itself.

@@ -118,6 +118,11 @@ void ac_resolve(struct ac_cell *cell, struct ac_report *report);
 
 struct ac_lead { /* where a refused name leads */
 	bool barred; /* a directory on the way can't be searched by the session */
+	bool missing; /* only the last component is not there */
+	bool own,
+		shut; /* the directory where it ends is the session's; lets it make no name there */
+	uint64_t inode; /* of that directory, or of what else it is */
+	uint64_t came; /* the directory of the last component that the session could look for */
 	char path[AC_PATH_MAX]; /* absolute and canonical, as the cell sees it */
 };
 
@@ -126,5 +131,8 @@ struct ac_lead { /* where a refused name leads */
  * other: a process of the same cell, should the report's be gone.
  */
 int ac_lead(const struct ac_report *report, pid_t other, struct ac_lead *lead);
+/* The same for a directory, and then for each symlink in it. */
+int ac_lead_links(const struct ac_report *report, pid_t other, struct ac_lead *directory,
+	void (*take)(void *data, const struct ac_lead *link), void *data);
 
 #endif

@@ -173,7 +173,7 @@ static void parse_device(struct ac_span span, struct ac_event_path *path)
 static void clear_path(struct ac_event_path *path)
 {
 	path->name[0] = 0;
-	path->cut = path->file_caps = false;
+	path->cut = path->file_caps = path->child = false;
 	path->mode = 0;
 	path->object = (struct ac_object){ 0 };
 }
@@ -203,18 +203,23 @@ static void add_path(struct ac_event *event, const struct ac_record *record)
 	struct ac_span rest = record->body;
 	struct ac_event_path *path;
 	struct ac_field field;
-	bool parent = false;
+	bool parent = false, child = false;
 
-	if (ac_record_find(record, "nametype", &field))
+	if (ac_record_find(record, "nametype", &field)) {
 		parent = ac_span_is(field.value, "PARENT");
+		child = ac_span_is(field.value, "CREATE") || ac_span_is(field.value, "DELETE");
+	}
 	if (!parent && event->path_count == AC_EVENT_PATHS_MAX)
 		return;
-	path = parent ? &event->parent : &event->path[event->path_count];
+	path = parent ? &event->parent[event->parent_count > 0] : &event->path[event->path_count];
 	clear_path(path);
+	path->child = child;
 	while (ac_record_next(&rest, &field))
 		add_path_field(path, &field);
-	if (parent)
+	if (parent) {
+		event->parent_count++;
 		return;
+	}
 	event->path_count++;
 	event->seen |= AC_SEEN_PATH;
 }
@@ -247,8 +252,9 @@ void ac_event_init(struct ac_event *event, const struct ac_record *record)
 	event->uid = event->auid = event->euid = event->suid = event->fsuid = AC_UID_UNSET;
 	event->object_uid = AC_UID_UNSET;
 	event->comm[0] = event->exe[0] = event->cwd[0] = 0;
-	event->path_count = event->address_length = 0;
-	clear_path(&event->parent);
+	event->path_count = event->parent_count = event->address_length = 0;
+	clear_path(&event->parent[0]);
+	clear_path(&event->parent[1]);
 	event->domain = 0;
 	event->domain_ended = false;
 	event->blockers[0] = event->landlock_path[0] = 0;

@@ -40,6 +40,7 @@ struct ac_event_path {
 	uint32_t mode; /* 0: no inode */
 	struct ac_object object;
 	bool file_caps; /* the file carries capabilities */
+	bool child; /* found in its directory, for to be made or removed there */
 };
 
 struct ac_event {
@@ -60,7 +61,10 @@ struct ac_event {
 	char cwd[AC_PATH_MAX]; /* "" when unknown or too long */
 	unsigned path_count;
 	struct ac_event_path path[AC_EVENT_PATHS_MAX];
-	struct ac_event_path parent; /* the directory, for when nothing else is there */
+	/* Directories, for when nothing else is there; of more than two the first and the last.  Two names
+	 * have one each; a name that is to be made has several when its last component is a symlink. */
+	unsigned parent_count;
+	struct ac_event_path parent[2];
 	/* SOCKADDR */
 	unsigned char address[128];
 	unsigned address_length;

@@ -96,6 +96,7 @@ static void handle_report(struct ac_guardian *guardian)
 	if (!cell)
 		return;
 	if (report->kind == AC_VERDICT_RESOLVE) {
+		ac_guardian_beat(guardian);
 		ac_resolve(cell, report);
 		ac_watch_resolved(guardian->watch, report->uid, report);
 	}

@@ -336,9 +336,11 @@ void ac_judge_event(const struct ac_judge *judge, const struct ac_event *event, 
 	verdict->reason = "";
 	verdict->target[0] = 0;
 	verdict->relative = false;
-	verdict->directory = -1;
+	verdict->directory = verdict->other = -1;
 	verdict->follow = true;
 	verdict->object = (struct ac_object){ 0 };
+	verdict->lost = false;
+	verdict->also[0] = 0;
 	verdict->barred = false;
 	if (event->seen & (AC_SEEN_SYSCALL | AC_SEEN_SECCOMP) &&
 		judge_identity(judge, event, verdict))

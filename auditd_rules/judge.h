@@ -55,9 +55,12 @@ struct ac_verdict {
 	/* RESOLVE only: */
 	bool relative; /* target starts at descriptor `directory` of the process */
 	int directory; /* AT_FDCWD: at its working directory */
+	int other; /* or at this one: which of the two the records do not say */
 	bool follow; /* the last component, too */
 	struct ac_object object; /* what the kernel came to, if it came that far */
 	bool barred; /* it did not: a directory on the way refused to be searched */
+	bool lost; /* target is only the directory: what was named is a symlink in it (judge_name.c) */
+	char also[AC_PATH_MAX]; /* a second name, as open as the target; "": none */
 };
 
 void ac_judge_event(const struct ac_judge *judge, const struct ac_event *event, bool complete,

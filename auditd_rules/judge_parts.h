@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Between judge.c, judge_path.c and judge_address.c only.
+ * Between judge.c, judge_name.c, judge_path.c and judge_address.c only.
  */
 #ifndef AC_JUDGE_PARTS_H
 #define AC_JUDGE_PARTS_H

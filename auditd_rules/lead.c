@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Where a name leads: component by component on descriptors, from where the process itself would
- * start, as the kernel would go.  O_PATH only: nothing is opened for reading, no device is touched.
+ * start, as the kernel would go.  O_PATH only: no file is opened for reading, no device is touched.
  *
  * The cell is frozen meanwhile, so nothing moves.  Symlinks are read as text and walked again; links
  * of /proc are followed by the kernel, which alone knows where they lead, except /proc/self, which
@@ -10,6 +10,7 @@
  * A process that ended at once may be gone before the freeze: another one of its cell has the same
  * root, so all but the way through what was its own (descriptors, /proc/self) can still be walked.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -25,15 +26,18 @@
 
 #define LINKS_MAX 40
 #define STEPS_MAX 4096
+#define ENTRIES_MAX 65536 /* of a directory; everybody waits meanwhile */
+#define LINKS_IN_MAX 8192
 
 struct walk {
 	pid_t pid;
 	bool borrowed; /* pid is not the one that went, but another of its cell */
 	uid_t uid; /* the session's, and its gid */
 	bool follow; /* the last component, too */
-	bool barred;
+	bool barred, missing;
 	unsigned links, steps;
 	int fd; /* where we are */
+	uint64_t came; /* the directory of the last component that could be looked for */
 	char rest[AC_PATH_MAX]; /* still to go */
 };
 
@@ -165,6 +169,7 @@ static int name_missing(struct walk *walk, const char *component, char path[AC_P
 	char base[AC_PATH_MAX], rest[AC_PATH_MAX + 256];
 	int rc = name_of(walk->fd, base);
 
+	walk->missing = !*walk->rest;
 	(void)snprintf(rest, sizeof(rest), "%s/%s", component, walk->rest);
 	return rc ? rc : ac_path_join(path, AC_PATH_MAX, base, rest);
 }
@@ -188,16 +193,26 @@ static int start(const struct ac_report *report, pid_t other, struct walk *walk)
 	return walk->fd < 0 ? -errno : 0;
 }
 
-/* Is this a directory that the session may not search?  Modes as the view maps them. */
-static bool bars(const struct walk *walk)
+/* Does the directory refuse this (S_IXOTH, ...) to the session?  Modes as the view maps them. */
+static bool refuses(const struct walk *walk, const struct stat *st, mode_t others)
+{
+	mode_t wanted = st->st_uid == walk->uid   ? others << 6
+			: st->st_gid == walk->uid ? others << 3
+						  : others;
+
+	return (st->st_mode & wanted) != wanted;
+}
+
+/* At a directory where the next component is looked for. */
+static void look(struct walk *walk)
 {
 	struct stat st;
-	mode_t search;
 
 	if (fstat(walk->fd, &st) || !S_ISDIR(st.st_mode))
-		return false;
-	search = st.st_uid == walk->uid ? S_IXUSR : st.st_gid == walk->uid ? S_IXGRP : S_IXOTH;
-	return !(st.st_mode & search);
+		return;
+	walk->barred = walk->barred || refuses(walk, &st, S_IXOTH);
+	if (!walk->barred && !*walk->rest)
+		walk->came = st.st_ino;
 }
 
 static int walk_on(struct walk *walk, char path[AC_PATH_MAX])
@@ -211,7 +226,7 @@ static int walk_on(struct walk *walk, char path[AC_PATH_MAX])
 		rc = next(walk, component);
 		if (rc || !*component || !strcmp(component, "."))
 			continue;
-		walk->barred = walk->barred || bars(walk);
+		look(walk);
 		rc = strcmp(component, "..") ? enter(walk, component) : go_up(walk);
 		if (rc == -ENOENT || rc == -ENOTDIR || rc == -EACCES)
 			return name_missing(walk, component, path);
@@ -219,16 +234,107 @@ static int walk_on(struct walk *walk, char path[AC_PATH_MAX])
 	return rc ? rc : name_of(walk->fd, path);
 }
 
-int ac_lead(const struct ac_report *report, pid_t other, struct ac_lead *lead)
+static int follow(struct walk *walk, struct ac_lead *lead)
 {
-	struct walk walk = {
+	int rc = walk_on(walk, lead->path);
+	struct stat st;
+
+	lead->barred = walk->barred;
+	lead->missing = walk->missing;
+	lead->came = walk->came;
+	lead->own = lead->shut = false;
+	lead->inode = 0;
+	if (rc || fstat(walk->fd, &st))
+		return rc;
+	lead->inode = st.st_ino;
+	lead->own = st.st_uid == walk->uid;
+	lead->shut = refuses(walk, &st, S_IWOTH | S_IXOTH);
+	return 0;
+}
+
+static struct walk walk_of(const struct ac_report *report)
+{
+	return (struct walk){
 		.pid = report->pid, .uid = report->uid, .follow = report->follow, .fd = -1
 	};
+}
+
+int ac_lead(const struct ac_report *report, pid_t other, struct ac_lead *lead)
+{
+	struct walk walk = walk_of(report);
 	int rc = start(report, other, &walk);
 
 	if (!rc)
-		rc = walk_on(&walk, lead->path);
-	lead->barred = walk.barred;
+		rc = follow(&walk, lead);
+	if (walk.fd >= 0)
+		close(walk.fd);
+	return rc;
+}
+
+static int follow_entry(const struct walk *at, const char *name, struct ac_lead *link)
+{
+	struct walk walk = *at;
+	int rc = -ENAMETOOLONG;
+
+	walk.fd = fcntl(at->fd, F_DUPFD_CLOEXEC, 0);
+	if (walk.fd < 0)
+		return -errno;
+	if (snprintf(walk.rest, sizeof(walk.rest), "%s", name) < (int)sizeof(walk.rest))
+		rc = follow(&walk, link);
+	close(walk.fd);
+	return rc;
+}
+
+static DIR *read_directory(const struct walk *walk)
+{
+	char name[64];
+	DIR *directory;
+
+	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", walk->fd);
+	ac_autoclose int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	directory = fd < 0 ? NULL : fdopendir(fd);
+	if (directory)
+		(void)ac_take_fd(&fd);
+	return directory;
+}
+
+static int follow_links(
+	const struct walk *walk, void (*take)(void *data, const struct ac_lead *link), void *data)
+{
+	static struct ac_lead link; /* the guardian is one thread; too large for a stack */
+	DIR *directory = read_directory(walk);
+	unsigned entries = 0, links = 0;
+	const struct dirent *entry;
+	int rc = directory ? 0 : -errno;
+
+	while (!rc && (entry = readdir(directory))) {
+		bool may_be = entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN;
+
+		if (++entries > ENTRIES_MAX || links > LINKS_IN_MAX)
+			rc = -E2BIG;
+		else if (may_be && ++links && !follow_entry(walk, entry->d_name, &link))
+			take(data, &link);
+	}
+	if (directory)
+		(void)closedir(directory);
+	return rc;
+}
+
+int ac_lead_links(const struct ac_report *report, pid_t other, struct ac_lead *directory,
+	void (*take)(void *data, const struct ac_lead *link), void *data)
+{
+	struct walk walk = walk_of(report);
+	int rc = start(report, other, &walk);
+
+	if (!rc)
+		rc = follow(&walk, directory);
+	/* The kernel was there: what its name goes through says nothing of what goes on from there. */
+	walk.barred = walk.missing = false;
+	walk.links = walk.steps = 0;
+	walk.came = 0;
+	if (!rc)
+		rc = follow_links(&walk, take, data);
 	if (walk.fd >= 0)
 		close(walk.fd);
 	return rc;

@@ -80,11 +80,14 @@ static void fill_report(struct ac_report *report, const struct ac_pending *pendi
 	report->follow = verdict->follow;
 	report->barred = verdict->barred;
 	report->directory = verdict->directory;
+	report->other = verdict->other;
 	report->object = verdict->object;
+	report->lost = verdict->lost;
 	memcpy(report->comm, event->comm, sizeof(report->comm));
 	copy(report->exe, event->exe);
 	copy(report->cwd, event->cwd);
 	copy(report->target, verdict->target);
+	copy(report->also, verdict->also);
 }
 
 static bool has_room(const struct ac_watch *watch, uint32_t uid)

@@ -6,6 +6,10 @@
  * the kernel came to it.  So bait is known by its inodes, whatever it was called; else the name is
  * walked, by the process itself or, when it is gone, by the root of another one of the cell.
  * What can't be known any more was refused in any case, and counts as that.
+ *
+ * Of a name that was lost (judge_name.c) the directory is known, and how far the kernel came.  Whatever
+ * in it is a symlink that leads just so far may have been named, and the worst of these counts: they
+ * lie in a place that the session may fill, and nothing else there is refused to it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -125,12 +129,119 @@ static bool has_changed(const struct ac_report *report, const struct ac_lead *le
 	return report->barred && !lead->barred && strncmp(lead->path, "/proc/", 6) != 0;
 }
 
-void ac_resolve(struct ac_cell *cell, struct ac_report *report)
+struct lost { /* what a lost name may have been */
+	const struct ac_cell *cell;
+	const struct ac_report *report;
+	const struct ac_lead *directory;
+	unsigned found;
+	struct ac_report worst; /* operation, kind, class, reason, target only */
+};
+
+/* Did the kernel come to another directory than that of the name? */
+static bool went_on(const struct lost *lost)
+{
+	return lost->report->object.inode != lost->directory->inode;
+}
+
+/* Would it have come as far by this one, and no further? */
+static bool leads_so_far(const struct lost *lost, const struct ac_lead *link)
+{
+	return link->came == lost->report->object.inode &&
+	       (link->barred ? lost->report->exit == -EACCES : link->missing && went_on(lost));
+}
+
+static void weigh(void *data, const struct ac_lead *link)
+{
+	static struct ac_report judged;
+	struct lost *lost = data;
+
+	if (!leads_so_far(lost, link))
+		return;
+	judged.operation = AC_OPERATION_WRITE;
+	settle_as(lost->cell, &judged, link->path);
+	if (!lost->found++ || judged.kind > lost->worst.kind)
+		lost->worst = judged;
+}
+
+static void settle_lost(
+	const struct ac_cell *cell, struct ac_report *report, const struct lost *lost)
+{
+	const struct ac_lead *directory = lost->directory;
+	/* Nothing can be made in it, and the session did not see to that itself. */
+	bool refuses = !went_on(lost) && directory->shut && !directory->own;
+
+	settle_as(cell, report, directory->path);
+	if (report->kind != AC_VERDICT_SILENT || refuses)
+		return;
+	if (lost->found) {
+		report->kind = lost->worst.kind;
+		report->class = lost->worst.class;
+		report->reason = lost->worst.reason;
+		memcpy(report->target, lost->worst.target, sizeof(report->target));
+	} else if (went_on(lost) || (report->exit == -EACCES && !directory->shut)) {
+		settle_refused(cell, report, "refused; what was named there is gone");
+	}
+}
+
+static void find_lost(const struct ac_cell *cell, struct ac_report *report, pid_t other)
+{
+	static struct ac_lead directory;
+	static struct lost lost;
+	int rc;
+
+	lost.cell = cell;
+	lost.report = report;
+	lost.directory = &directory;
+	lost.found = 0;
+	report->operation = AC_OPERATION_WRITE; /* openat2 does not show what for */
+	rc = ac_lead_links(report, other, &directory, weigh, &lost);
+	if (rc == -E2BIG)
+		settle_refused(cell, report, "refused; more lies there than can be looked through");
+	else if (rc)
+		settle_refused(cell, report, "refused; where the name led went with its process");
+	else
+		settle_lost(cell, report, &lost);
+}
+
+static void find_named(const struct ac_cell *cell, struct ac_report *report, pid_t other)
 {
 	static struct ac_lead lead;
+
+	if (ac_lead(report, other, &lead)) {
+		settle_refused(cell, report, "refused; where the name led went with its process");
+		return;
+	}
+	settle_as(cell, report, lead.path);
+	if (report->kind != AC_VERDICT_ESCAPE && has_changed(report, &lead))
+		settle_refused(cell, report, "refused; the name leads elsewhere by now");
+}
+
+/* Each name, from each directory that it may start from; the worst of them counts. */
+static void find(const struct ac_cell *cell, struct ac_report *report, pid_t other)
+{
+	static struct ac_report asked, each;
+	const char *const names[2] = { asked.target, asked.also };
+	const int from[2] = { report->directory, report->other };
+
+	asked = *report;
+	for (unsigned i = 0; i < 4; i++) {
+		const char *name = names[i / 2];
+
+		if ((i % 2 && from[1] == from[0]) || !*name)
+			continue;
+		each = asked;
+		each.directory = from[i % 2];
+		memmove(each.target, name, strlen(name) + 1);
+		(asked.lost ? find_lost : find_named)(cell, &each, other);
+		if (!i || each.kind > report->kind)
+			*report = each;
+	}
+}
+
+void ac_resolve(struct ac_cell *cell, struct ac_report *report)
+{
 	const char *secret = find_secret(cell, &report->object);
 	pid_t pid = report->pid;
-	int rc;
 
 	if (secret) {
 		settle_as(cell, report, secret);
@@ -138,13 +249,6 @@ void ac_resolve(struct ac_cell *cell, struct ac_report *report)
 	}
 	if (!is_of_cell(cell, pid))
 		report->pid = 0; /* leads nowhere */
-	rc = ac_lead(report, find_stand_in(cell), &lead);
+	find(cell, report, find_stand_in(cell));
 	report->pid = pid;
-	if (rc) {
-		settle_refused(cell, report, "refused; where the name led went with its process");
-		return;
-	}
-	settle_as(cell, report, lead.path);
-	if (report->kind != AC_VERDICT_ESCAPE && has_changed(report, &lead))
-		settle_refused(cell, report, "refused; the name leads elsewhere by now");
 }

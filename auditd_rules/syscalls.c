@@ -11,17 +11,26 @@
 
 #include "util.h"
 
+/* Kind, name, directory, flags, writes, follows, pair. */
 #define CALL(name, kind) \
 	{ \
-		SYS_##name, AC_CALL_##kind, #name, -1, -1, false \
+		SYS_##name, AC_CALL_##kind, #name, -1, -1, false, false, false \
 	}
 #define WRITES(name, directory) \
 	{ \
-		SYS_##name, AC_CALL_CHANGE, #name, directory, -1, true \
+		SYS_##name, AC_CALL_CHANGE, #name, directory, -1, true, false, false \
+	}
+#define WRITES_TO(name, directory) \
+	{ \
+		SYS_##name, AC_CALL_CHANGE, #name, directory, -1, true, true, false \
+	}
+#define MOVES(name, follows) \
+	{ \
+		SYS_##name, AC_CALL_CHANGE, #name, 0, -1, true, follows, true \
 	}
 #define OPENS(name, directory, flags) \
 	{ \
-		SYS_##name, AC_CALL_OPEN, #name, directory, flags, false \
+		SYS_##name, AC_CALL_OPEN, #name, directory, flags, false, true, false \
 	}
 
 /* Since Linux 5.14..6.15; old headers lack them. */
@@ -35,7 +44,7 @@
 static const struct ac_call calls[] = {
 #ifdef SYS_open
 	OPENS(open, -1, 1),
-	{ SYS_creat, AC_CALL_OPEN, "creat", -1, -1, true },
+	{ SYS_creat, AC_CALL_OPEN, "creat", -1, -1, true, true, false },
 	WRITES(unlink, -1),
 	WRITES(rename, -1),
 	WRITES(link, -1),
@@ -43,32 +52,32 @@ static const struct ac_call calls[] = {
 	WRITES(mkdir, -1),
 	WRITES(rmdir, -1),
 	WRITES(mknod, -1),
-	WRITES(chown, -1),
+	WRITES_TO(chown, -1),
 	WRITES(lchown, -1),
 	CALL(chmod, MODE),
 #endif
 	OPENS(openat, 0, 2),
 	OPENS(openat2, 0, -1), /* its flags are in memory, out of reach */
-	{ SYS_truncate, AC_CALL_OPEN, "truncate", -1, -1, true },
+	{ SYS_truncate, AC_CALL_OPEN, "truncate", -1, -1, true, true, false },
 	WRITES(unlinkat, 0),
 #ifdef SYS_renameat
-	WRITES(renameat, 0),
+	MOVES(renameat, false),
 #endif
-	WRITES(renameat2, 0),
-	WRITES(linkat, 0),
+	MOVES(renameat2, false),
+	MOVES(linkat, true),
 	WRITES(symlinkat, 1),
 	WRITES(mkdirat, 0),
 	WRITES(mknodat, 0),
-	WRITES(fchownat, 0),
-	WRITES(setxattr, -1),
+	WRITES_TO(fchownat, 0),
+	WRITES_TO(setxattr, -1),
 	WRITES(lsetxattr, -1),
-	WRITES(removexattr, -1),
+	WRITES_TO(removexattr, -1),
 	WRITES(lremovexattr, -1),
 	CALL(fchmod, MODE),
-	{ SYS_fchmodat, AC_CALL_MODE, "fchmodat", 0, -1, true },
-	{ SYS_fchmodat2, AC_CALL_MODE, "fchmodat2", 0, -1, true },
+	{ SYS_fchmodat, AC_CALL_MODE, "fchmodat", 0, -1, true, true, false },
+	{ SYS_fchmodat2, AC_CALL_MODE, "fchmodat2", 0, -1, true, true, false },
 	CALL(execve, EXEC),
-	{ SYS_execveat, AC_CALL_EXEC, "execveat", 0, -1, false },
+	{ SYS_execveat, AC_CALL_EXEC, "execveat", 0, -1, false, true, false },
 	CALL(connect, ADDRESS),
 	CALL(sendto, ADDRESS),
 	CALL(sendmsg, ADDRESS),
@@ -144,7 +153,8 @@ static const struct ac_call calls[] = {
 
 const struct ac_call *ac_call_find(int number)
 {
-	static const struct ac_call other = { -1, AC_CALL_OTHER, "system call", -1, -1, false };
+	static const struct ac_call other = { -1, AC_CALL_OTHER, "system call", -1, -1, false,
+		false, false };
 
 	for (unsigned i = 0; i < AC_COUNT(calls); i++)
 		if (calls[i].number == number)

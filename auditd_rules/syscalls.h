@@ -32,6 +32,8 @@ struct ac_call {
 	/* Which argument is the directory descriptor, which the open flags; -1: none. */
 	signed char directory, flags;
 	bool writes; /* always changes what it names */
+	bool follows; /* CHANGE: a symlink at the end of its name, unless it is told not to */
+	bool pair; /* two names, the second one's descriptor is two arguments behind the first's */
 };
 
 /* Of the machine's own (64-bit) interface; never NULL. */

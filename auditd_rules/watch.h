@@ -32,13 +32,15 @@ struct ac_report { /* one judged event, for people and logs */
 	int syscall;
 	int64_t exit;
 	const char *reason; /* static, or the silent list's, which lives as long as the program */
-	bool relative, follow, barred; /* these and the next two: see struct ac_verdict */
-	int directory;
+	bool relative, follow, barred,
+		lost; /* these and the next two lines: see struct ac_verdict */
+	int directory, other;
 	struct ac_object object;
 	char comm[64];
 	char exe[AC_PATH_MAX];
 	char cwd[AC_PATH_MAX];
 	char target[AC_PATH_MAX];
+	char also[AC_PATH_MAX]; /* RESOLVE */
 };
 
 struct ac_process { /* as its last exec said */

@@ -30,7 +30,7 @@ survives() { # word path [option...]
 
 # By Landlock (the canonical path) and, without it, by file modes alone (the typed name).
 for option in '' -L; do
-	for word in plain create link link-create link-directory chain dots slashes directory-fd reopen \
+	for word in plain create link link-create create-at link-directory chain dots slashes directory-fd reopen \
 		cwd-link root-link openat2 long odd; do
 		# shellcheck disable=SC2086
 		escapes $word $key $option
@@ -41,7 +41,8 @@ for option in '' -L; do
 	escapes deep $key $option
 done
 
-for word in hard-link move remove shorten execute execute-at; do
+for word in hard-link move remove shorten execute execute-at link-make link-owner link-attribute \
+	link-shorten link-mode link-execute link-hard link-in move-in move-at; do
 	escapes $word $key
 done
 escapes move-over $key
@@ -65,6 +66,25 @@ survives plain /usr/lib/os-release
 survives list /
 survives link /home/dev/project/text
 survives create /home/dev/project/new
+
+# A symlink that nobody has looked at since its file system was mounted: to create through it makes other
+# records than to do so through one that the kernel has in its cache.
+mkdir cold /home/cold /home/cold/lower /home/cold/work
+mkdir -m 0777 /home/cold/upper && chmod 0777 /home/cold/upper
+make_cold() { # target
+	umount cold 2>/dev/null
+	ln -sfn "$1" /home/cold/upper/link
+	mount -t overlay overlay cold \
+		-o lowerdir=/home/cold/lower,upperdir=/home/cold/upper,workdir=/home/cold/work
+}
+for option in '' -L; do
+	make_cold $key
+	# shellcheck disable=SC2086
+	escapes create cold/link $option
+done
+make_cold ../text
+survives create cold/link
+umount cold
 
 # Interfaces that this kernel may not have at all.
 for word in b32 x32; do

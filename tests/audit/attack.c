@@ -19,6 +19,7 @@
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@
 #include <sys/types.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -57,6 +59,95 @@ static long link_and_create(const char *path)
 {
 	(void)unlink("link");
 	return symlink(path, "link") ? -1 : create("link");
+}
+
+/* A link to it, or to its directory, by a new name. */
+static int link_as(const char *name, const char *path, bool directory)
+{
+	char target[4096];
+
+	(void)snprintf(target, sizeof(target), "%s", path);
+	if (directory)
+		*strrchr(target, '/') = 0;
+	(void)unlink(name);
+	return symlink(target, name);
+}
+
+static int make_mine(void)
+{
+	int fd = open("mine", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -1 : close(fd);
+}
+
+static long create_at(const char *path)
+{
+	int fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return link_as("link", path, false)
+		       ? -1
+		       : openat(fd, "link", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+}
+
+static long link_make(const char *path)
+{
+	return link_as("link", path, true) ? -1 : mkdir("link/new", 0700);
+}
+
+static long link_owner(const char *path)
+{
+	return link_as("link", path, false) ? -1 : chown("link", getuid(), getgid());
+}
+
+static long link_attribute(const char *path)
+{
+	return link_as("link", path, false) ? -1 : setxattr("link", "user.x", "x", 1, 0);
+}
+
+static long link_shorten(const char *path)
+{
+	return link_as("link", path, false) ? -1 : truncate("link", 0);
+}
+
+static long link_mode(const char *path)
+{
+	return link_as("link", path, false) ? -1 : chmod("link", 0666);
+}
+
+static long link_execute(const char *path)
+{
+	char *const arguments[] = { strdup(path), NULL };
+
+	return link_as("link", path, false) ? -1 : execv("link", arguments);
+}
+
+static long link_hard(const char *path)
+{
+	(void)unlink("hard");
+	return link_as("link", path, false)
+		       ? -1
+		       : linkat(AT_FDCWD, "link", AT_FDCWD, "hard", AT_SYMLINK_FOLLOW);
+}
+
+static long link_in(const char *path)
+{
+	return make_mine() || link_as("link", path, true) ? -1 : link("mine", "link/new");
+}
+
+static long move_in(const char *path)
+{
+	return make_mine() || link_as("link", path, true) ? -1 : rename("mine", "link/new");
+}
+
+/* The records do not tell which name starts from which descriptor. */
+static long move_at(const char *path)
+{
+	int fd;
+
+	if (make_mine() || link_as("link", path, true))
+		return -1;
+	fd = open("link", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return renameat(AT_FDCWD, "mine", fd, "new");
 }
 
 /* Tries, takes the name away and is gone before anybody can look. */
@@ -456,6 +547,17 @@ static const struct {
 	{ "create", create },
 	{ "link", link_to },
 	{ "link-create", link_and_create },
+	{ "create-at", create_at },
+	{ "link-make", link_make },
+	{ "link-owner", link_owner },
+	{ "link-attribute", link_attribute },
+	{ "link-shorten", link_shorten },
+	{ "link-mode", link_mode },
+	{ "link-execute", link_execute },
+	{ "link-hard", link_hard },
+	{ "link-in", link_in },
+	{ "move-in", move_in },
+	{ "move-at", move_at },
 	{ "gone", gone },
 	{ "link-directory", link_directory },
 	{ "chain", chain },

@@ -337,7 +337,8 @@ START_TEST(changes)
 	ck_assert_int_eq(verdict.operation, AC_OPERATION_WRITE);
 
 	start(SYS_mkdirat, -EACCES); /* only the parent is known */
-	(void)strcpy(event.parent.name, "/mnt/");
+	event.parent_count = 1;
+	(void)strcpy(event.parent[0].name, "/mnt/");
 	finish();
 	EXPECT(OUTSIDE_REFUSED, DENIED);
 	ck_assert_str_eq(verdict.target, "/mnt");
@@ -345,8 +346,9 @@ START_TEST(changes)
 	/* Beside its own project, where tools only read.  Of what a read-only directory refuses the kernel
 	 * does not tell the name: the directory stands for it. */
 	start(SYS_mkdirat, -EROFS);
-	(void)strcpy(event.parent.name, "/home/dev/src/");
-	event.parent.object = (struct ac_object){ 7, 8, 1 };
+	event.parent_count = 1;
+	(void)strcpy(event.parent[0].name, "/home/dev/src/");
+	event.parent[0].object = (struct ac_object){ 7, 8, 1 };
 	finish();
 	EXPECT(OUTSIDE_REFUSED, DENIED);
 	ck_assert_int_eq(verdict.operation, AC_OPERATION_WRITE);

@@ -208,7 +208,7 @@ START_TEST(parent_and_odd_values)
 	fill(&event, removal, 4);
 	ck_assert_uint_eq(event.path_count, 1);
 	ck_assert_str_eq(event.path[0].name, "/etc/passwd");
-	ck_assert_str_eq(event.parent.name, "/etc/");
+	ck_assert_str_eq(event.parent[0].name, "/etc/");
 	ck_assert(event.path[0].file_caps);
 	ck_assert_uint_eq(event.path[0].object.minor, 0x1f);
 	ck_assert_str_eq(event.comm, "z ");
