@@ -36,16 +36,6 @@ static int push(struct compare *compare, uint32_t old, uint32_t new)
 	return 0;
 }
 
-static const struct ac_side *find_xattr(const struct ac_entry *entry, const char *name)
-{
-	const struct ac_side *side = NULL;
-
-	while ((side = ac_entry_side(entry, side)))
-		if (side->kind == AC_SIDE_XATTR && !strcmp(ac_side_bytes(side), name))
-			return side;
-	return NULL;
-}
-
 static unsigned count_xattrs(const struct ac_entry *entry)
 {
 	const struct ac_side *side = NULL;
@@ -65,7 +55,7 @@ static bool has_same_xattrs(const struct ac_entry *old, const struct ac_entry *n
 	while ((side = ac_entry_side(old, side))) {
 		if (side->kind != AC_SIDE_XATTR)
 			continue;
-		const struct ac_side *other = find_xattr(new, ac_side_bytes(side));
+		const struct ac_side *other = ac_entry_xattr(new, ac_side_bytes(side));
 
 		if (!other || other->length != side->length ||
 			memcmp(ac_side_bytes(other), ac_side_bytes(side), side->length) != 0)

@@ -57,6 +57,16 @@ const struct ac_side *ac_entry_find(const struct ac_entry *entry, enum ac_side_k
 	return NULL;
 }
 
+const struct ac_side *ac_entry_xattr(const struct ac_entry *entry, const char *name)
+{
+	const struct ac_side *side = NULL;
+
+	while ((side = ac_entry_side(entry, side)))
+		if (side->kind == AC_SIDE_XATTR && !strcmp(ac_side_bytes(side), name))
+			return side;
+	return NULL;
+}
+
 const struct ac_entry *ac_manifest_lookup(
 	const struct ac_manifest *manifest, uint32_t directory, const char *name, size_t length)
 {

@@ -57,6 +57,8 @@ const struct ac_side *ac_entry_side(const struct ac_entry *entry, const struct a
 const void *ac_side_bytes(const struct ac_side *side);
 /* The first one of a kind, or NULL. */
 const struct ac_side *ac_entry_find(const struct ac_entry *entry, enum ac_side_kind kind);
+/* The extended attribute of that name, or NULL. */
+const struct ac_side *ac_entry_xattr(const struct ac_entry *entry, const char *name);
 
 /* The entry in directory (number) with this name and length, or NULL; linear. */
 const struct ac_entry *ac_manifest_lookup(

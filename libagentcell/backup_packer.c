@@ -109,26 +109,10 @@ static int open_file(struct ac_packer *packer, struct ac_err *err)
 	return 0;
 }
 
-static int write_at(int fd, const unsigned char *bytes, size_t length, uint64_t offset)
-{
-	while (length) {
-		ssize_t done = pwrite(fd, bytes, length, (off_t)offset);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return done ? -errno : -ENOSPC;
-		bytes += done;
-		length -= (size_t)done;
-		offset += (uint64_t)done;
-	}
-	return 0;
-}
-
 int ac_pack_write_block(int fd, const unsigned char *bytes, size_t length, uint64_t offset,
 	unsigned char *scratch, struct ac_err *err)
 {
-	int result = write_at(fd, bytes, length, offset);
+	int result = ac_store_write(fd, bytes, length, offset);
 
 	for (size_t at = 0; !result && at < length;) {
 		size_t want = length - at < AC_SCRATCH ? length - at : AC_SCRATCH;
@@ -330,12 +314,13 @@ int ac_pack_write_tables(int fd, struct ac_pack_trailer *trailer,
 	result = hasher.failed ? -EIO : 0;
 	ac_hasher_fini(&hasher);
 	if (!result)
-		result = write_at(fd, (const unsigned char *)blocks, block_bytes, trailer->tables);
+		result = ac_store_write(
+			fd, (const unsigned char *)blocks, block_bytes, trailer->tables);
 	if (!result)
-		result = write_at(
+		result = ac_store_write(
 			fd, (const unsigned char *)rows, row_bytes, trailer->tables + block_bytes);
 	if (!result)
-		result = write_at(fd, (const unsigned char *)trailer, sizeof *trailer,
+		result = ac_store_write(fd, (const unsigned char *)trailer, sizeof *trailer,
 			trailer->tables + block_bytes + row_bytes);
 	if (!result && fdatasync(fd) < 0)
 		result = -errno;

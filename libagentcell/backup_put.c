@@ -60,22 +60,6 @@ int ac_restore_check(const struct ac_spot *spot, const struct ac_entry *have, st
 		spot->name);
 }
 
-static int write_at(int fd, const unsigned char *bytes, size_t length, uint64_t offset)
-{
-	while (length) {
-		ssize_t done = pwrite(fd, bytes, length, (off_t)offset);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return done ? -errno : -ENOSPC;
-		bytes += done;
-		length -= (size_t)done;
-		offset += (uint64_t)done;
-	}
-	return 0;
-}
-
 /* count chunks from reference first on, to offset; *end is where they ended. */
 static int write_chunks(struct ac_restorer *restorer, int fd, uint32_t first, uint64_t count,
 	uint64_t *offset, struct ac_err *err)
@@ -93,7 +77,7 @@ static int write_chunks(struct ac_restorer *restorer, int fd, uint32_t first, ui
 
 		if (result)
 			return result;
-		result = write_at(fd, bytes, length, *offset);
+		result = ac_store_write(fd, bytes, length, *offset);
 		if (result)
 			return ac_fail_errno(err, -result, "write");
 		*offset += length;

@@ -36,21 +36,11 @@ void ac_restore_note(struct ac_restore *restore, const char *name)
 	pthread_mutex_unlock(&restore->lock);
 }
 
-static const struct ac_side *find_xattr(const struct ac_entry *entry, const char *name)
-{
-	const struct ac_side *side = NULL;
-
-	while ((side = ac_entry_side(entry, side)))
-		if (side->kind == AC_SIDE_XATTR && !strcmp(ac_side_bytes(side), name))
-			return side;
-	return NULL;
-}
-
 static int remove_listed(struct ac_restore *restore, const char *path, const struct ac_entry *want,
 	const char *name, const char *list, size_t length, struct ac_err *err)
 {
 	for (const char *xattr = list; xattr < list + length; xattr += strlen(xattr) + 1) {
-		if (find_xattr(want, xattr) || !removexattr(path, xattr))
+		if (ac_entry_xattr(want, xattr) || !removexattr(path, xattr))
 			continue;
 		if (strncmp(xattr, "user.", 5) != 0 && strncmp(xattr, "system.", 7) != 0)
 			ac_restore_note(restore, name);

@@ -144,6 +144,22 @@ int ac_store_temporary(int store_fd, char name[AC_STORE_NAME_MAX], struct ac_err
 	return fd;
 }
 
+int ac_store_write(int fd, const unsigned char *bytes, size_t length, uint64_t offset)
+{
+	while (length) {
+		ssize_t done = pwrite(fd, bytes, length, (off_t)offset);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return done ? -errno : -ENOSPC;
+		bytes += done;
+		length -= (size_t)done;
+		offset += (uint64_t)done;
+	}
+	return 0;
+}
+
 /* Calls each with every name in the store. */
 static int each_name(int store_fd, int (*each)(void *context, const char *name), void *context,
 	struct ac_err *err)

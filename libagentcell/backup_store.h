@@ -47,6 +47,9 @@ int ac_store_random(void *bytes, size_t size, struct ac_err *err);
 /* Makes an empty file under a fresh temporary name, open for reading and writing.  Returns the fd. */
 int ac_store_temporary(int store_fd, char name[AC_STORE_NAME_MAX], struct ac_err *err);
 
+/* All of it, by as many pwrite(2) as it takes; 0, or -errno (-ENOSPC also where none is written). */
+int ac_store_write(int fd, const unsigned char *bytes, size_t length, uint64_t offset);
+
 /* The ids of all backups, newest first: by the second that is in the id, then by the moment that is
  * in the manifest.  *ids is one heap block for free(). */
 struct ac_store_id {

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <security/pam_ext.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,25 +143,6 @@ static enum ac_life_event drain(struct ac_session *session)
 	return provision->is_started ? AC_EVENT_LOST : AC_EVENT_OK;
 }
 
-static int remember_host(struct ac_provision *provision, struct ac_err *err)
-{
-	provision->mount_namespace_fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
-	provision->ipc_namespace_fd = open("/proc/self/ns/ipc", O_RDONLY | O_CLOEXEC);
-	provision->cwd_fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (provision->mount_namespace_fd < 0 || provision->ipc_namespace_fd < 0)
-		return ac_fail_errno(err, errno, "cannot open the host's namespaces");
-	return 0;
-}
-
-static void return_to_host(const struct ac_provision *provision)
-{
-	if (setns(provision->mount_namespace_fd, CLONE_NEWNS) != 0 ||
-		setns(provision->ipc_namespace_fd, CLONE_NEWIPC) != 0)
-		abort(); /* root must not go on in the agent's view; the listener cleans up */
-	if (provision->cwd_fd >= 0 && fchdir(provision->cwd_fd) != 0 && chdir("/") != 0)
-		abort();
-}
-
 static void report_progress(void *context, const struct ac_backup_totals *totals)
 {
 	struct ac_provision *provision = context;
@@ -220,7 +200,7 @@ static int enter_and_arm(struct ac_provision *provision, struct ac_err *err)
 		provision->is_armed = true;
 		return 0;
 	}
-	return_to_host(provision);
+	ac_host_return(&provision->host);
 	provision->is_started = false; /* sudo forks nothing after a failed session */
 	session->err = *err;
 	if (take_back(session))
@@ -250,7 +230,7 @@ int ac_provision_open(struct ac_provision *provision, pam_handle_t *pam, struct 
 	struct ac_session *session = &provision->session;
 
 	provision->pam = pam;
-	provision->mount_namespace_fd = provision->ipc_namespace_fd = provision->cwd_fd = -1;
+	provision->host = (struct ac_host)AC_HOST_NONE;
 	provision->home = (struct ac_home)AC_HOME_NONE;
 	ac_session_init(session, NULL);
 	session->owner = provision;
@@ -266,7 +246,7 @@ int ac_provision_open(struct ac_provision *provision, pam_handle_t *pam, struct 
 	if (!result)
 		result = take_over(provision, pam, err);
 	if (!result)
-		result = remember_host(provision, err);
+		result = ac_host_remember(&provision->host, err);
 	if (!result)
 		result = open_all(provision, err);
 	put_ids_back(provision);
@@ -349,12 +329,8 @@ void ac_provision_close(struct ac_provision *provision, pam_handle_t *pam, int s
 void ac_provision_free(struct ac_provision *provision)
 {
 	struct ac_session *session = &provision->session;
-	const int fds[] = { provision->mount_namespace_fd, provision->ipc_namespace_fd,
-		provision->cwd_fd };
 
-	for (size_t i = 0; i < AC_COUNT(fds); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	ac_host_forget(&provision->host);
 	ac_home_close(&provision->home);
 	/* The plugin's, not ours to close. */
 	session->journal = (struct ac_journal)AC_JOURNAL_CLOSED;

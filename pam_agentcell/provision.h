@@ -10,13 +10,14 @@
 
 #include "aftermath.h"
 #include "home.h"
+#include "host.h"
 #include "session.h"
 
 struct ac_provision {
 	pam_handle_t *pam; /* for messages */
 	struct ac_config *config; /* owned */
 	struct ac_session session;
-	int mount_namespace_fd, ipc_namespace_fd, cwd_fd;
+	struct ac_host host; /* to come back to */
 	struct ac_home home;
 	struct ac_absent absent;
 	gid_t gids[3]; /* as sudo had set them */

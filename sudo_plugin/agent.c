@@ -34,7 +34,7 @@ static struct ac_agent *create(const struct ac_switch_host *host)
 		return NULL;
 	agent->host = *host;
 	agent->launcher_fd = -1;
-	agent->mount_namespace_fd = agent->ipc_namespace_fd = agent->cwd_fd = -1;
+	agent->outside = (struct ac_host)AC_HOST_NONE;
 	ac_session_init(&agent->session, NULL);
 	return agent;
 }

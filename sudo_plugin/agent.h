@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <sudo_plugin.h>
 
+#include "host.h"
 #include "request.h"
 #include "session.h"
 #include "switch.h"
@@ -31,7 +32,7 @@ struct ac_agent {
 	bool is_pam_open;
 	pid_t pid; /* of the check: another one when the session opens means sudo -b */
 	int launcher_fd; /* the launcher's end of the socket pair */
-	int mount_namespace_fd, ipc_namespace_fd, cwd_fd; /* the host's, to come back to */
+	struct ac_host outside; /* to come back to */
 	bool is_away; /* in the private view */
 	struct sudo_plugin_event *home_event, *listener_event;
 };

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <security/pam_appl.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -185,26 +184,10 @@ static int open_pam(struct ac_agent *agent, struct ac_err *err)
 	return 0;
 }
 
-static int remember_host(struct ac_agent *agent, struct ac_err *err)
-{
-	agent->mount_namespace_fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
-	agent->ipc_namespace_fd = open("/proc/self/ns/ipc", O_RDONLY | O_CLOEXEC);
-	agent->cwd_fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (agent->mount_namespace_fd < 0 || agent->ipc_namespace_fd < 0)
-		return ac_fail_errno(err, errno, "cannot open the host's namespaces");
-	return 0;
-}
-
-/* sudo's own process must never use NSS, PAM or files in a root that the agent shapes. */
 static void return_to_host(struct ac_agent *agent)
 {
-	if (!agent->is_away)
-		return;
-	if (setns(agent->mount_namespace_fd, CLONE_NEWNS) != 0 ||
-		setns(agent->ipc_namespace_fd, CLONE_NEWIPC) != 0)
-		abort(); /* staying would be worse than dying: the listener ends the session */
-	if (agent->cwd_fd >= 0 && fchdir(agent->cwd_fd) != 0 && chdir("/") != 0)
-		abort();
+	if (agent->is_away)
+		ac_host_return(&agent->outside);
 	agent->is_away = false;
 }
 
@@ -283,7 +266,7 @@ static int number_from_pam(struct ac_agent *agent, const char *name)
 
 static int open_session(struct ac_agent *agent, struct ac_err *err)
 {
-	int result = remember_host(agent, err);
+	int result = ac_host_remember(&agent->outside, err);
 
 	if (!result && !agent->host.event_alloc)
 		result = ac_fail(

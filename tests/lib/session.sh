@@ -94,4 +94,12 @@ session_setup || {
 	sandbox_say 'agentcell cannot be set up'
 	exit 1
 }
-trap 'listener_stop; auditd_stop' EXIT
+
+# What went on, where a test failed: the last words of the log, the listener and syslog.
+session_end_test() {
+	listener_stop
+	auditd_stop
+	[ "$tap_failed" = 0 ] && return
+	tail -n 12 /var/log/agentcell/agentcell.jsonl /run/listener.log /run/syslog 2>/dev/null | sed 's/^/# /'
+}
+trap session_end_test EXIT
