@@ -102,9 +102,15 @@ void ac_doctor_idmap(struct ac_doctor *doctor)
 	if (rc == 0)
 		ac_doctor_ok(doctor, "project", "the file system of %s can be idmapped",
 			doctor->project);
+	else if (doctor->config && doctor->config->access_acl)
+		ac_doctor_note(doctor, "project",
+			"the file system of %s cannot be idmapped: sessions there need its ACLs "
+			"(agentcell.conf(5), access = acl, says what that costs)",
+			doctor->project);
 	else
 		ac_doctor_fail(doctor, "project",
-			"keep projects on ext4, xfs, btrfs or tmpfs (--project DIRECTORY)",
+			"keep projects on ext4, xfs, btrfs or tmpfs (--project DIRECTORY), or set "
+			"access = acl in agentcell.conf",
 			"the file system of %s cannot be idmapped: %s", doctor->project,
 			strerror(-rc));
 }

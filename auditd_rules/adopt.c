@@ -83,6 +83,7 @@ static int adopt_one(void *context, const char *session_id)
 		ac_state_name(cell->session.life.state));
 	see_sudo_gone(guardian, &cell->session);
 	cell->uid = cell->session.policy->policy.uid;
+	ac_session_hold_access(&cell->session);
 	/* Its firewall elements are where sudo was; when that is gone, they are. */
 	cell->session.network_namespace_fd = ac_netns_find(
 		cell->session.policy->plan.network, &err);

@@ -235,6 +235,7 @@ static int prepare(struct ac_guardian *guardian, struct ac_cell *cell, struct ac
 		return rc;
 	policy = &cell->session.policy->policy;
 	cell->uid = policy->uid;
+	ac_session_hold_access(&cell->session);
 	rc = open_controls(cell, err);
 	if (!rc)
 		rc = ac_network_join(guardian, cell, err);

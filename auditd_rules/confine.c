@@ -27,6 +27,7 @@ static const cap_value_t kept[] = {
 	CAP_SETUID, /* the backup's child becomes the user, the canary the session */
 	CAP_SETGID, CAP_CHOWN, /* the log's group, a user's backups */
 	CAP_FOWNER, CAP_DAC_OVERRIDE, /* what a session left, whatever its modes */
+	CAP_FSETID, /* a shared directory stays setgid when an ACL is taken back */
 	CAP_DAC_READ_SEARCH, CAP_SYS_NICE, /* real-time priority */
 	CAP_IPC_LOCK, /* memory that is never paged out */
 };

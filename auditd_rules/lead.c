@@ -33,6 +33,7 @@ struct walk {
 	pid_t pid;
 	bool borrowed; /* pid is not the one that went, but another of its cell */
 	uid_t uid; /* the session's, and its gid */
+	uid_t owner; /* as in the report */
 	bool follow; /* the last component, too */
 	bool barred, missing;
 	unsigned links, steps;
@@ -196,9 +197,8 @@ static int start(const struct ac_report *report, pid_t other, struct walk *walk)
 /* Does the directory refuse this (S_IXOTH, ...) to the session?  Modes as the view maps them. */
 static bool refuses(const struct walk *walk, const struct stat *st, mode_t others)
 {
-	mode_t wanted = st->st_uid == walk->uid   ? others << 6
-			: st->st_gid == walk->uid ? others << 3
-						  : others;
+	bool is_owner = st->st_uid == walk->uid || (walk->owner && st->st_uid == walk->owner);
+	mode_t wanted = is_owner ? others << 6 : st->st_gid == walk->uid ? others << 3 : others;
 
 	return (st->st_mode & wanted) != wanted;
 }
@@ -254,9 +254,11 @@ static int follow(struct walk *walk, struct ac_lead *lead)
 
 static struct walk walk_of(const struct ac_report *report)
 {
-	return (struct walk){
-		.pid = report->pid, .uid = report->uid, .follow = report->follow, .fd = -1
-	};
+	return (struct walk){ .pid = report->pid,
+		.uid = report->uid,
+		.owner = report->owner,
+		.follow = report->follow,
+		.fd = -1 };
 }
 
 int ac_lead(const struct ac_report *report, pid_t other, struct ac_lead *lead)

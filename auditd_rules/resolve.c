@@ -240,9 +240,12 @@ static void find(const struct ac_cell *cell, struct ac_report *report, pid_t oth
 
 void ac_resolve(struct ac_cell *cell, struct ac_report *report)
 {
+	const struct ac_session_policy *session = cell->session.policy;
 	const char *secret = find_secret(cell, &report->object);
 	pid_t pid = report->pid;
 
+	/* By ACL the files stay the user's, where an idmapped mount shows them as the session's. */
+	report->owner = session->policy.access_acl ? session->plan.user_uid : 0;
 	if (secret) {
 		settle_as(cell, report, secret);
 		return;

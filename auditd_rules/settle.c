@@ -143,6 +143,7 @@ static void drive_out(struct ac_guardian *guardian, struct ac_cell *cell)
 		cell->ended_ms = ac_now_ms();
 		rc = ac_drive_event(&session->life, &ac_session_ops, session, cell->event);
 	} else {
+		session->comes_again = true;
 		rc = ac_drive(&session->life, &ac_session_ops, session, AC_STATE_ENDED);
 	}
 	ac_guardian_beat(guardian);

@@ -25,6 +25,7 @@ enum ac_canary_seen { AC_CANARY_RULE = 1, AC_CANARY_LANDLOCK = 2 };
 struct ac_report { /* one judged event, for people and logs */
 	uint64_t serial, time_ms;
 	uint32_t uid; /* whose session */
+	uint32_t owner; /* whose directories are as good as its own; 0: nobody's */
 	enum ac_verdict_kind kind;
 	enum ac_class class;
 	enum ac_operation operation;

@@ -70,6 +70,7 @@ struct ac_config {
 	struct ac_strings allowed_roots; /* admin-listed places below /var, say */
 	struct ac_strings bait; /* relative to a home, or absolute */
 	bool protect_git;
+	bool access_acl; /* access = acl: where a file system cannot be idmapped */
 	/* [backup] */
 	char backup_directory[AC_PATH_MAX]; /* /var/lib/agentcell/backups */
 	uint64_t keep_clean, keep_escape;

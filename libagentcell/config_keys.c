@@ -32,6 +32,17 @@ static int take_bool(struct ac_config *config, size_t offset, const char *text, 
 	return ac_bool_parse(text, at(config, offset), err);
 }
 
+static int take_access(
+	struct ac_config *config, size_t offset, const char *text, struct ac_err *err)
+{
+	bool is_acl = strcmp(text, "acl") == 0;
+
+	if (!is_acl && strcmp(text, "idmap") != 0)
+		return ac_fail(err, EINVAL, "'%s' is neither idmap nor acl", text);
+	*(bool *)at(config, offset) = is_acl;
+	return 0;
+}
+
 static int take_risk(struct ac_config *config, size_t offset, const char *text, struct ac_err *err)
 {
 	return ac_risk_parse(text, at(config, offset), err);
@@ -219,6 +230,7 @@ const struct ac_config_entry ac_config_entries[] = {
 	LIST("paths", "allowed_roots", take_absolute, allowed_roots, ""),
 	LIST("paths", "bait", take_in_home, bait, BAIT),
 	KEY("paths", "protect_git", take_bool, protect_git, "yes"),
+	KEY("paths", "access", take_access, access_acl, "idmap"),
 	KEY("backup", "directory", take_path, backup_directory, "/var/lib/agentcell/backups"),
 	KEY("backup", "keep_clean", take_count, keep_clean, "3"),
 	KEY("backup", "keep_escape", take_count, keep_escape, "0"),

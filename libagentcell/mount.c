@@ -44,10 +44,9 @@ int ac_mount_clone(int fd, unsigned attributes, int idmap_fd, const char *what, 
 		if (idmap_fd >= 0 && (errno == EINVAL || errno == EPERM))
 			return ac_fail(err, EOPNOTSUPP,
 				"%s is on a file system where the kernel cannot map the session's "
-				"uid to "
-				"yours (mount_setattr: %s); move the project to a local file "
-				"system "
-				"(ext4, xfs, btrfs)",
+				"uid to yours (mount_setattr: %s); move the project to a local "
+				"file system (ext4, xfs, btrfs), or let the administrator set "
+				"access = acl (see agentcell.conf(5) for what that costs)",
 				what, errno == EINVAL ? "not supported" : "not permitted");
 		return ac_fail_errno(err, errno, "cannot set the mount attributes of %s", what);
 	}

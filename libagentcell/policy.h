@@ -124,6 +124,8 @@ struct ac_policy {
 	struct ac_limits limits;
 	enum ac_risk risk;
 	bool protect_git;
+	bool access_acl; /* write paths that cannot be idmapped are given by ACL (access.h) */
+	uint32_t access_umask; /* what the default ACLs stand in for */
 	bool nested_sandbox;
 	char backup_id[AC_BACKUP_ID_SIZE];
 	char backup_directory[AC_PATH_MAX]; /* the user's store */

@@ -80,6 +80,8 @@ const struct ac_field ac_policy_fields[] = {
 	LIMIT(cpu_weight),
 	POLICY(RISK, risk),
 	POLICY(BOOL, protect_git),
+	POLICY(BOOL, access_acl),
+	POLICY(UNSIGNED, access_umask),
 	POLICY(BOOL, nested_sandbox),
 	POLICY(STRING, backup_id),
 	POLICY(STRING, backup_directory),

@@ -110,28 +110,33 @@ int ac_resolve_canonical(const struct ac_identity *who, int directory_fd, const 
 	return result ? result : ac_take_fd(&fd);
 }
 
-/* File systems that no kernel maps ids on; for the others the mount call itself is the test. */
-static int check_file_system(int fd, const char *path, struct ac_err *err)
+/* File systems that no kernel maps ids on; for the others the mount call itself is the test.  Those
+ * that hold files may have ACLs instead, which is tried when the admin allows it. */
+static int check_file_system(
+	const struct ac_config *config, int fd, const char *path, struct ac_err *err)
 {
 	static const struct {
 		unsigned long magic;
 		const char *name;
-	} unfit[] = { { 0x794c7630, "overlayfs" }, { 0x6969, "NFS" }, { 0x01021997, "9p" },
-		{ 0xff534d42, "CIFS" }, { 0xfe534d42, "SMB2" }, { 0x9fa0, "proc" },
-		{ 0x62656572, "sysfs" }, { 0x63677270, "cgroup2" }, { 0x1cd1, "devpts" },
-		{ 0x64626720, "debugfs" } };
+		bool holds_files;
+	} unfit[] = { { 0x794c7630, "overlayfs", true }, { 0x6969, "NFS", true },
+		{ 0x01021997, "9p", true }, { 0xff534d42, "CIFS", true },
+		{ 0xfe534d42, "SMB2", true }, { 0x9fa0, "proc", false },
+		{ 0x62656572, "sysfs", false }, { 0x63677270, "cgroup2", false },
+		{ 0x1cd1, "devpts", false }, { 0x64626720, "debugfs", false } };
 	struct statfs status;
 
 	if (fstatfs(fd, &status) != 0)
 		return ac_fail_errno(err, errno, "cannot tell the file system of %s", path);
 	for (size_t i = 0; i < AC_COUNT(unfit); i++)
-		if ((unsigned long)status.f_type == unfit[i].magic)
+		if ((unsigned long)status.f_type == unfit[i].magic &&
+			!(unfit[i].holds_files && config->access_acl))
 			return ac_fail(err, EOPNOTSUPP,
 				"%s is on %s, where the kernel cannot map the session's uid to "
-				"yours; "
-				"move the project to a local file system (ext4, xfs, btrfs), or "
-				"declare "
-				"it in AGENTCELL_READ_PATHS",
+				"yours; move the project to a local file system (ext4, xfs, "
+				"btrfs), declare it in AGENTCELL_READ_PATHS, or let the "
+				"administrator set access = acl (see agentcell.conf(5) for what "
+				"that costs)",
 				path, unfit[i].name);
 	return 0;
 }
@@ -221,7 +226,7 @@ static int judge(const struct ac_config *config, const struct ac_identity *who, 
 	if (!result && (use == AC_RESOLVE_WRITE || use == AC_RESOLVE_READ))
 		result = judge_name(config, who, home, entry->path, &status, err);
 	if (!result && use == AC_RESOLVE_WRITE)
-		result = check_file_system(fd, entry->path, err);
+		result = check_file_system(config, fd, entry->path, err);
 	if (result)
 		return result;
 	entry->device = status.st_dev;

@@ -47,6 +47,7 @@ void ac_session_fini(struct ac_session *session)
 	close_if_open(&session->cgroup_fd);
 	close_if_open(&session->network_namespace_fd);
 	close_if_open(&session->firewall_link);
+	ac_session_leave_access(session);
 	ac_journal_close(&session->journal);
 	free(AC_TAKE(session->policy));
 	free(AC_TAKE(session->addresses));
@@ -257,6 +258,8 @@ static enum ac_life_event clean_up(struct ac_session *session)
 
 	close_if_open(&session->cgroup_fd);
 	if (!result)
+		result = ac_session_revoke_access(session);
+	if (!result)
 		result = ac_cgroup_remove(policy->session_id, err);
 	if (!result)
 		result = ac_account_withdraw(policy->os_user, policy->uid, policy->gid, err);
@@ -318,9 +321,9 @@ static int journal(void *world, struct ac_life life)
 
 static void wait_seconds(void *world, unsigned seconds)
 {
-	struct timespec left = { .tv_sec = seconds };
+	const struct ac_session *session = world;
+	struct timespec left = { .tv_sec = session->comes_again ? 0 : seconds };
 
-	(void)world;
 	while (nanosleep(&left, &left) != 0 && errno == EINTR)
 		;
 }

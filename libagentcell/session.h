@@ -28,8 +28,10 @@ struct ac_session {
 	bool is_uid_unused; /* seen beside the backup */
 	int network_namespace_fd; /* the one that the firewall elements are in, -1: the caller's */
 	int firewall_link; /* the socket that removed the elements, or -1: closing it may take a while */
+	struct ac_session_access *access; /* while it is held (below); owned, or NULL */
 	struct ac_addresses *addresses; /* what the endpoints resolved to; owned, may be NULL */
 	struct ac_err err; /* of the act that failed last */
+	bool comes_again; /* the driver has waited already, and must not stand still for one session */
 	void *owner; /* for the hooks */
 	/* Hooks; a missing one answers FAIL for monitor and switch, LOST for drain. */
 	enum ac_life_event (*monitor)(struct ac_session *session);
@@ -51,6 +53,22 @@ void ac_session_fini(struct ac_session *session);
 int ac_session_in_network(struct ac_session *session,
 	int (*function)(struct ac_session *session, void *context), void *context,
 	struct ac_err *err);
+
+/*
+ * Access by ACL (access.h) is noted in the session's directory before it is given (index: of the
+ * policy's write_paths), and taken back before the uid is.  What lies at a declared path is cleaned
+ * when it is what was declared, or carries the session's entry (moved between file systems, it is a
+ * copy); while neither is there, the step fails, and whoever drives the session tries again: the uid is
+ * not free as long as something may still name it.
+ *
+ * Who cannot wait for a large tree holds the access first: the paths stay open, wherever they are moved
+ * to, and a child of its own does the work, a moment of which is waited for.  Best effort.
+ */
+int ac_session_note_access(
+	const struct ac_session_policy *session, unsigned index, struct ac_err *err);
+int ac_session_revoke_access(struct ac_session *session);
+void ac_session_hold_access(struct ac_session *session);
+void ac_session_leave_access(struct ac_session *session);
 
 /* Opens a session that exists on disk: policy, journal (unlocked) and last state. */
 int ac_session_open(struct ac_session *session, const char *session_id, struct ac_err *err);

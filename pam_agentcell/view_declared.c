@@ -11,9 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "access.h"
 #include "mount.h"
 #include "path.h"
 #include "resolve.h"
+#include "session.h"
 #include "util.h"
 #include "view_parts.h"
 
@@ -78,6 +80,18 @@ static int open_source(
 	return ac_resolve_again(&who, entry, err);
 }
 
+/* Taken back when the session is cleaned up (session_access.c), whether this was finished or not. */
+static int grant(const struct ac_view *view, const struct ac_path_entry *entry, int source,
+	struct ac_err *err)
+{
+	const struct ac_access access = ac_access_of(view->session);
+	const struct ac_path_entry *first = view->session->policy.write_paths.entry;
+
+	if (ac_session_note_access(view->session, (unsigned)(entry - first), err) != 0)
+		return -err->code;
+	return ac_access_grant(source, entry->path, &access, err);
+}
+
 static int clone_source(
 	const struct ac_view *view, const struct item *item, int source, struct ac_err *err)
 {
@@ -85,7 +99,12 @@ static int clone_source(
 	int tree = ac_mount_clone(source, attributes, view->idmap_fd, item->entry->path, err);
 
 	/* Only reading: a file system that cannot be mapped shows what everybody may read. */
-	if (tree == -EOPNOTSUPP && item->is_read_only)
+	bool is_granted = tree == -EOPNOTSUPP && !item->is_read_only &&
+			  view->session->policy.access_acl;
+
+	if (is_granted && grant(view, item->entry, source, err) != 0)
+		return -err->code;
+	if (is_granted || (tree == -EOPNOTSUPP && item->is_read_only))
 		tree = ac_mount_clone(source, attributes, -1, item->entry->path, err);
 	return tree;
 }

@@ -27,8 +27,8 @@ static bool is_surely_mappable(int fd)
 
 /* Asked now, since a refusal after the backup would cost the person the backup.  The copy of the mount
  * is attached nowhere and goes with its descriptor. */
-static int probe_mapping(
-	const struct ac_plan_look *look, int fd, const char *path, struct ac_err *err)
+static int probe_mapping(const struct ac_plan_look *look, int fd, const struct ac_path_entry *entry,
+	struct ac_err *err)
 {
 	const struct ac_plan *plan = look->plan;
 	uid_t session_uid = look->input->config->uid_first;
@@ -40,8 +40,10 @@ static int probe_mapping(
 
 	if (idmap < 0)
 		return idmap;
-	ac_autoclose int tree = ac_mount_clone(fd, AC_MOUNT_NO_DEVICES, idmap, path, err);
+	ac_autoclose int tree = ac_mount_clone(fd, AC_MOUNT_NO_DEVICES, idmap, entry->path, err);
 
+	if (tree == -EOPNOTSUPP && look->input->config->access_acl)
+		return ac_plan_acl(look, fd, entry, err);
 	return tree < 0 ? tree : 0;
 }
 
@@ -73,7 +75,7 @@ int ac_plan_fit(const struct ac_plan_look *look, int fd, enum ac_resolve_use use
 		return ac_fail_errno(err, errno, "cannot read the status of %s", entry->path);
 	switch (use) {
 	case AC_RESOLVE_WRITE:
-		if (probe_mapping(look, fd, entry->path, err) != 0)
+		if (probe_mapping(look, fd, entry, err) != 0)
 			return -err->code;
 		return share_group(look, &status, err);
 	case AC_RESOLVE_EXCLUDE:

@@ -31,6 +31,11 @@ bool ac_plan_is_in_roots(const struct ac_plan_look *look, const char *path);
 int ac_plan_fit(const struct ac_plan_look *look, int fd, enum ac_resolve_use use,
 	const struct ac_path_entry *entry, struct ac_err *err);
 
+/* Access by ACL for a path that cannot be idmapped, where the admin allows it: is it fit for that, and
+ * has no other session the same tree? */
+int ac_plan_acl(const struct ac_plan_look *look, int fd, const struct ac_path_entry *entry,
+	struct ac_err *err);
+
 /* Linked worktrees and submodules: adds the directory where git really keeps its things to the
  * read-write paths when that directory names the declared path back; else says so. */
 int ac_plan_git(const struct ac_plan_look *look, struct ac_err *err);

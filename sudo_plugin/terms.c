@@ -87,6 +87,9 @@ size_t ac_terms_format(char *text, size_t size, const struct ac_session_policy *
 	put_paths(&out, "excluded", &policy->excluded_paths);
 	put_placements(&out, &policy->placements);
 	put_groups(&out, policy);
+	if (policy->access_acl)
+		put(&out, "  %-11sby ACL, until the end: a file system here cannot be idmapped\n",
+			"access");
 	put(&out, "  %-11s%s\n", "network", policy->firewall_rule);
 	put(&out, "  %-11s%llu processes, %llu open files", "limits",
 		(unsigned long long)policy->limits.processes,

@@ -56,6 +56,7 @@ START_TEST(test_empty_file_gives_defaults)
 	ck_assert_uint_eq(config.bait.count, 20);
 	ck_assert_str_eq(config.bait.text[0], ".ssh");
 	ck_assert(config.protect_git && config.firewall_enabled && config.enable_audit);
+	ck_assert(!config.access_acl);
 	ck_assert(!config.allow_torn && !config.allow_unreadable && !config.request_endpoints);
 	ck_assert(!config.dev_server);
 	ck_assert_str_eq(config.backup_directory, "/var/lib/agentcell/backups");
@@ -139,6 +140,7 @@ static const struct refused {
 	{ "\357\273\277[session]\n", "f:1: not of the form" },
 	{ "[session]\nrisk = \n", "f:2: risk: '' is no risk" },
 	{ "[session]\nrisk = Low\n", "is no risk" },
+	{ "[paths]\naccess = ACL\n", "f:2: access: 'ACL' is neither idmap nor acl" },
 	{ "[session]\nwall_clock_limit = 0\n", "is no duration" },
 	{ "[session]\nwall_clock_limit = -1\n", "is no duration" },
 	{ "[session]\nwall_clock_limit = 5 h\n", "is no duration" },

@@ -81,6 +81,13 @@ START_TEST(shut_directories)
 	ck_assert(!led.barred);
 	ck_assert_int_eq(lead("secret/key"), 0);
 	ck_assert(led.barred);
+	/* By ACL what is the user's is searched; to be root's is no user's. */
+	report.owner = geteuid() ? geteuid() : 4242;
+	ck_assert_int_eq(chown(in_top("secret"), report.owner, (gid_t)-1), 0);
+	ck_assert_int_eq(lead("secret/key"), 0);
+	ck_assert(!led.barred);
+	ck_assert_int_eq(chown(in_top("secret"), geteuid(), (gid_t)-1), 0);
+	report.owner = 0;
 	report.uid = geteuid();
 	ck_assert_int_eq(lead("secret/key"), 0);
 	ck_assert(!led.barred);

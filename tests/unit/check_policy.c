@@ -111,6 +111,8 @@ static void fill_policy(struct ac_policy *policy)
 	policy->limits = (struct ac_limits){ 1, 2, 3, 4, 5, 6, 7 };
 	policy->risk = AC_RISK_MEDIUM;
 	policy->protect_git = true;
+	policy->access_acl = true;
+	policy->access_umask = 027;
 	policy->nested_sandbox = true;
 	strcpy(policy->backup_id, "20261130T044712Z-" ID);
 	strcpy(policy->backup_directory, "/var/lib/agentcell/backups/dev");
@@ -223,7 +225,7 @@ START_TEST(test_each_field_is_needed)
 			json_object_put(root);
 		}
 	}
-	ck_assert_uint_eq(checked, 33 + 20);
+	ck_assert_uint_eq(checked, 35 + 20);
 }
 END_TEST
 

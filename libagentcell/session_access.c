@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Taking back the access that a session had by ACL: path by path, in a child where the caller must not
+ * stand still.  Parent and child share a page that says what is done, so that no tree is walked twice.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "access.h"
+#include "names.h"
+#include "resolve.h"
+#include "session.h"
+#include "util.h"
+
+#define MOMENT_MS 300
+
+struct progress { /* shared memory */
+	bool is_done[AC_PATHS_MAX];
+	struct ac_err err;
+};
+
+struct ac_session_access {
+	int fd[AC_PATHS_MAX]; /* the declared object, or -1 */
+	struct progress *progress;
+	pid_t child; /* or 0 */
+	int child_fd;
+};
+
+static bool is_same(int fd, const struct ac_path_entry *entry)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && status.st_dev == entry->device &&
+	       status.st_ino == entry->inode;
+}
+
+/* The very object that was judged, so nobody's rights are asked again. */
+static int open_judged(const struct ac_path_entry *entry)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS };
+	ac_autoclose int fd = (int)syscall(SYS_openat2, AT_FDCWD, entry->path, &how, sizeof how);
+
+	return fd >= 0 && is_same(fd, entry) ? ac_take_fd(&fd) : -1;
+}
+
+void ac_session_hold_access(struct ac_session *session)
+{
+	const struct ac_policy *policy = &session->policy->policy;
+	struct ac_session_access *held;
+
+	if (!policy->access_acl || session->access)
+		return;
+	held = calloc(1, sizeof *held);
+	if (!held)
+		return;
+	held->progress = mmap(NULL, sizeof *held->progress, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (held->progress == MAP_FAILED) {
+		free(held);
+		return;
+	}
+	held->child_fd = -1;
+	for (unsigned i = 0; i < AC_PATHS_MAX; i++)
+		held->fd[i] = i < policy->write_paths.count
+				      ? open_judged(&policy->write_paths.entry[i])
+				      : -1;
+	session->access = held;
+}
+
+void ac_session_leave_access(struct ac_session *session)
+{
+	struct ac_session_access *held = AC_TAKE(session->access);
+
+	if (!held)
+		return;
+	for (unsigned i = 0; i < AC_PATHS_MAX; i++)
+		if (held->fd[i] >= 0)
+			close(held->fd[i]);
+	/* Whoever has the session next begins again. */
+	if (held->child > 0) {
+		(void)kill(held->child, SIGKILL);
+		while (waitpid(held->child, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	if (held->child_fd >= 0)
+		close(held->child_fd);
+	munmap(held->progress, sizeof *held->progress);
+	free(held);
+}
+
+struct spot {
+	const char *path;
+	int fd;
+};
+
+/* Runs as the user: what is found is what she could reach. */
+static int look_up(void *context)
+{
+	const struct spot *spot = context;
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS };
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, spot->path, &how, sizeof how);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int revoke_path(struct ac_session *session, const struct ac_path_entry *entry, int held_fd)
+{
+	const struct ac_plan *plan = &session->policy->plan;
+	const struct ac_identity who = { plan->user_uid, plan->user_gid, plan->group_count,
+		plan->groups };
+	struct ac_access access = ac_access_of(session->policy);
+	struct spot spot = { entry->path, -1 };
+	struct ac_err *err = &session->err;
+	ac_autoclose int fd = ac_identity_run(&who, look_up, &spot, err);
+	bool is_it = fd >= 0 && is_same(fd, entry);
+
+	if (session->config) {
+		access.uid_first = session->config->uid_first;
+		access.uid_last = session->config->uid_last;
+	}
+	if (held_fd >= 0 && ac_access_revoke(held_fd, entry->path, &access, err) != 0)
+		return -err->code;
+	if (is_it && held_fd >= 0)
+		return 0;
+	if (is_it || (fd >= 0 && ac_access_is_marked(fd, access.session_uid)))
+		return ac_access_revoke(fd, entry->path, &access, err);
+	if (held_fd >= 0)
+		return 0;
+	return ac_fail(err, ESTALE,
+		"%s was moved away or replaced while a session had access to it by ACL: its uid "
+		"(%u) is not used again before the directory is back at its place",
+		entry->path, (unsigned)access.session_uid);
+}
+
+static void name_note(char name[32], unsigned index)
+{
+	snprintf(name, 32, "access.%u", index);
+}
+
+int ac_session_note_access(
+	const struct ac_session_policy *session, unsigned index, struct ac_err *err)
+{
+	char path[AC_PATH_MAX], name[32];
+
+	name_note(name, index);
+	snprintf(path, sizeof path, AC_SESSIONS_DIRECTORY "/%s/%s", session->plan.session_id, name);
+	ac_autoclose int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd < 0 ? ac_fail_errno(err, errno, "cannot write %s", path) : 0;
+}
+
+/* What was never given need not be found. */
+static bool is_noted(const struct ac_session *session, unsigned index)
+{
+	struct stat status;
+	char name[32];
+
+	name_note(name, index);
+	return fstatat(session->journal.directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ||
+	       errno != ENOENT;
+}
+
+/* All that can be done is done, whatever fails. */
+static int revoke_all(struct ac_session *session)
+{
+	const struct ac_path_list *paths = &session->policy->policy.write_paths;
+	const struct ac_session_access *held = session->access;
+	int result = 0;
+
+	for (unsigned i = 0; i < paths->count; i++) {
+		if (!is_noted(session, i) || (held && held->progress->is_done[i]))
+			continue;
+		int one = revoke_path(session, &paths->entry[i], held ? held->fd[i] : -1);
+
+		if (held)
+			held->progress->is_done[i] = one == 0;
+		if (one && !result)
+			result = one;
+	}
+	return result;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const int *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
+/* The parent's connections must end when the parent ends them. */
+static void keep_own(const struct ac_session *session)
+{
+	int kept[AC_PATHS_MAX + 1];
+	unsigned from = 3;
+
+	memcpy(kept, session->access->fd, sizeof session->access->fd);
+	kept[AC_PATHS_MAX] = session->journal.directory_fd;
+	qsort(kept, AC_COUNT(kept), sizeof kept[0], by_number);
+	for (size_t i = 0; i < AC_COUNT(kept); i++) {
+		if (kept[i] < (int)from)
+			continue;
+		if (kept[i] > (int)from)
+			(void)close_range(from, (unsigned)kept[i] - 1, 0);
+		from = (unsigned)kept[i] + 1;
+	}
+	(void)close_range(from, ~0u, 0);
+}
+
+static int start_child(struct ac_session *session)
+{
+	struct ac_session_access *held = session->access;
+	pid_t parent = getpid();
+
+	held->progress->err.code = 0;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return ac_fail_errno(&session->err, errno, "cannot start a process");
+	if (pid == 0) {
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+			_exit(1);
+		keep_own(session);
+		int result = revoke_all(session);
+
+		held->progress->err = session->err;
+		_exit(result ? 1 : 0);
+	}
+	held->child = pid;
+	held->child_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return 0;
+}
+
+static bool is_all_done(const struct ac_session *session)
+{
+	unsigned count = session->policy->policy.write_paths.count;
+
+	for (unsigned i = 0; i < count; i++)
+		if (!session->access->progress->is_done[i] && is_noted(session, i))
+			return false;
+	return true;
+}
+
+static int wait_for_child(struct ac_session *session)
+{
+	struct ac_session_access *held = session->access;
+	struct pollfd poll_fd = { .fd = held->child_fd, .events = POLLIN };
+	pid_t pid;
+
+	(void)poll(&poll_fd, 1, MOMENT_MS);
+	pid = waitpid(held->child, NULL, WNOHANG);
+	if (pid == 0 || (pid < 0 && errno == EINTR))
+		return ac_fail(&session->err, EAGAIN,
+			"still taking back the session's access to its paths");
+	if (held->child_fd >= 0)
+		close(ac_take_fd(&held->child_fd));
+	held->child = 0;
+	if (is_all_done(session))
+		return 0;
+	session->err = held->progress->err;
+	return session->err.code ? -session->err.code
+				 : ac_fail(&session->err, ECHILD,
+					   "the process that takes back the session's access died");
+}
+
+int ac_session_revoke_access(struct ac_session *session)
+{
+	const struct ac_policy *policy = &session->policy->policy;
+	int result = 0;
+
+	if (!policy->access_acl)
+		return 0;
+	if (!session->access)
+		return revoke_all(session);
+	if (is_all_done(session))
+		return 0;
+	if (!session->access->child)
+		result = start_child(session);
+	return result ? result : wait_for_child(session);
+}
