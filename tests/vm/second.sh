@@ -60,9 +60,11 @@ suite() { # program
 suite system/30-session.sh
 suite system/32-killed.sh
 suite audit/30-evasion.sh
+suite audit/35-gone.sh
 suite vm/abi.sh
 suite audit/15-rules.sh
 suite audit/20-blind.sh
+suite audit/25-overrun.sh
 
 # --- locked with our rules
 systemctl start agentcelld
