@@ -19,9 +19,19 @@ cleanup() {
 		"$cellctl" cgroup kill $id 2>/dev/null
 		"$cellctl" cgroup remove $id 2>/dev/null
 	done
+	umount -l /etc "$work/etc" 2>/dev/null
 	rm -rf "$work"
 }
 trap cleanup EXIT
+
+# --- names: from a hosts file of the test's own, and from nowhere else
+setup_names() {
+	mkdir "$work/etc" && mount -t tmpfs etc "$work/etc" && mkdir "$work/etc/up" "$work/etc/work" &&
+		mount -t overlay overlay /etc -o "lowerdir=/etc,upperdir=$work/etc/up,workdir=$work/etc/work" ||
+		bail 'cannot lay an overlay on /etc'
+	printf '127.0.0.1 localhost\n::1 localhost\n' >/etc/hosts
+	printf 'hosts: files\n' >/etc/nsswitch.conf
+}
 
 # --- the network: this side is the host, the other side is the world
 setup_network() {
@@ -99,6 +109,7 @@ probe() {
 	esac
 }
 
+setup_names
 setup_network
 # One session at the root of the hierarchy, the other deeper, below a delegated unit.
 unit=$cgroups/system.slice/agentcelld.service
@@ -331,9 +342,7 @@ like "a name may not lead to loopback" "$("$cellctl" firewall add $A - localhost
 is "unless the address is declared by number" \
 	"$("$cellctl" firewall add $A - localhost:7005 127.0.0.1:7005 "[::1]:7005" 2>&1)" ""
 is "a name that does not exist opens nothing" \
-	"$(printf 'hosts: files\n' >"$work/nss"; mount --bind "$work/nss" /etc/nsswitch.conf
-	"$cellctl" firewall add $A - no.such.name.invalid:443 2>&1
-	umount /etc/nsswitch.conf
+	"$("$cellctl" firewall add $A - no.such.name.invalid:443 2>&1
 	"$cellctl" firewall read $A)" ""
 
 "$cellctl" firewall add $A $IDA 192.0.2.2:443 10.20.0.0/15:5432 2001:db8::1:443 2001:db8:8000::/33:22
