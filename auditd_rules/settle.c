@@ -151,8 +151,8 @@ static void drive_out(struct ac_guardian *guardian, struct ac_cell *cell)
 		finish(guardian, cell);
 		return;
 	}
-	/* A session that cannot be ended is an alarm and a retry, never silence. */
-	if (guardian->seconds % 60 == 0 || cell->asked)
+	/* A session that cannot be ended is an alarm and a retry, never silence; a large tree needs a while. */
+	if (guardian->seconds % 60 == 0 || (cell->asked && session->err.code != EAGAIN))
 		syslog(LOG_ALERT, "session %s does not end (state %s, %s): %s; trying again",
 			cell->id, ac_state_name(session->life.state), strerror(-rc),
 			session->err.text);

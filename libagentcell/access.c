@@ -214,6 +214,20 @@ static int attempt(void *context)
 	return list < 0 ? -errno : 0;
 }
 
+/* Then the file system heeds it, and it is the ACL that says no. */
+static bool is_narrow(int fd, uid_t session_uid)
+{
+	char name[64];
+
+	name_of(fd, name);
+	acl_t acl = acl_get_file(name, ACL_TYPE_ACCESS);
+	bool is_narrow = acl && !ac_acl_lets_write(acl, session_uid);
+
+	if (acl)
+		acl_free(acl);
+	return is_narrow;
+}
+
 static int try_out(int fd, const char *path, const struct ac_access *access,
 	const struct ac_object *object, struct ac_err *err)
 {
@@ -232,6 +246,13 @@ static int try_out(int fd, const char *path, const struct ac_access *access,
 			"declare a directory of your own, or move the project to a local file "
 			"system (ext4, xfs, btrfs)",
 			path, (unsigned)object->uid);
+	if (is_narrow(fd, access->session_uid))
+		return ac_fail(err, EACCES,
+			"the session may not read and write %s, because its owner may not or the "
+			"mask "
+			"of its ACL forbids it (see getfacl): change that, or declare it in "
+			"AGENTCELL_READ_PATHS",
+			path);
 	return ac_fail(err, EOPNOTSUPP,
 		"%s is on a file system that does not heed its ACLs: it shows the session's, and "
 		"refuses access all the same; move the project to a local file system (ext4, "
@@ -254,6 +275,13 @@ static int fail(int result, const char *path, bool is_grant, struct ac_err *err)
 			"another session has access to %s, or to a part of it, by ACL: only one "
 			"at a time can; wait until it has ended",
 			path);
+	case -E2BIG:
+		return ac_fail(err, E2BIG,
+			"there are too many directories in one place below %s (more than %zu MiB "
+			"of "
+			"names): %s",
+			path, (is_grant ? GRANT_NAMES_MAX : REVOKE_NAMES_MAX) >> 20,
+			is_grant ? "declare less of it" : "remove some, and it is tried again");
 	case -EPERM:
 		if (is_grant)
 			return ac_fail(err, EPERM,

@@ -70,6 +70,9 @@ struct ac_acl_doomed {
 int ac_acl_revoke(acl_t *acl, const struct ac_acl_doomed *doomed);
 int ac_acl_revoke_default(acl_t *acl, const struct ac_acl_doomed *doomed);
 
+/* Does the entry of that user let it read and write, after the mask? */
+bool ac_acl_lets_write(acl_t acl, uid_t uid);
+
 /* Is there an entry for which it holds? */
 bool ac_acl_has(acl_t acl, bool (*holds)(const void *context, uint32_t id), const void *context);
 

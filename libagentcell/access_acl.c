@@ -131,6 +131,14 @@ int ac_acl_grant(acl_t *acl, uid_t session_uid)
 	return result ? result : 1;
 }
 
+bool ac_acl_lets_write(acl_t acl, uid_t uid)
+{
+	acl_entry_t entry = find_user(acl, uid), mask = find(acl, ACL_MASK);
+	const acl_perm_t needed = ACL_READ | ACL_WRITE;
+
+	return (permissions(entry) & (mask ? permissions(mask) : EVERYTHING) & needed) == needed;
+}
+
 /* Without named entries a mask says the same as the group's own bits: what both allow. */
 static int drop_mask(acl_t acl)
 {

@@ -6,9 +6,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -68,17 +70,27 @@ static int keep_name(struct walk *walk, const char *name)
 	return 0;
 }
 
+/* -EXDEV before the other mount is asked anything: a FUSE of the user's refuses root, or never answers. */
+static int open_below(int directory, const char *name, int flags)
+{
+	const struct open_how how = { .flags = (unsigned)(O_PATH | O_NOFOLLOW | O_CLOEXEC | flags),
+		.resolve = RESOLVE_NO_XDEV };
+	int fd = (int)syscall(SYS_openat2, directory, name, &how, sizeof how);
+
+	return fd < 0 ? -errno : fd;
+}
+
 /* Directories wait until it is their turn; they are looked at when they are opened to be entered. */
 static int meet(struct walk *walk, int directory, const char *name)
 {
 	struct ac_object object = { 0 };
-	ac_autoclose int fd = openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	ac_autoclose int fd = open_below(directory, name, 0);
 
 	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
+		return fd == -ENOENT || fd == -EXDEV ? 0 : fd;
 	int result = ac_object_look(fd, &object);
 
-	if (result || object.mount != walk->mount)
+	if (result)
 		return result;
 	if (S_ISDIR(object.mode))
 		return keep_name(walk, name);
@@ -164,14 +176,14 @@ static int go_up(const struct walk *walk, int *fd)
 static int go_down(struct walk *walk, int *fd, const char *name)
 {
 	struct ac_object object = { 0 };
-	ac_autoclose int below = openat(*fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	ac_autoclose int below = open_below(*fd, name, O_DIRECTORY);
 
-	/* No directory any more: whatever took its place came later. */
-	if (below < 0)
-		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
-	int result = ac_object_look(below, &object);
+	/* No directory any more, or a mount: whatever took its place came later. */
+	if (below == -ENOENT || below == -ENOTDIR || below == -ELOOP || below == -EXDEV)
+		return 0;
+	int result = below < 0 ? below : ac_object_look(below, &object);
 
-	if (result || object.mount != walk->mount)
+	if (result)
 		return result;
 	result = walk->visit->visit(walk->visit->context, below, &object);
 	if (result)

@@ -31,7 +31,7 @@ struct ac_session {
 	struct ac_session_access *access; /* while it is held (below); owned, or NULL */
 	struct ac_addresses *addresses; /* what the endpoints resolved to; owned, may be NULL */
 	struct ac_err err; /* of the act that failed last */
-	bool comes_again; /* the driver has waited already, and must not stand still for one session */
+	bool comes_again; /* who drives it must not stand still for one session, and comes again by itself */
 	void *owner; /* for the hooks */
 	/* Hooks; a missing one answers FAIL for monitor and switch, LOST for drain. */
 	enum ac_life_event (*monitor)(struct ac_session *session);

@@ -36,6 +36,7 @@ struct ac_session_access {
 	int fd[AC_PATHS_MAX]; /* the declared object, or -1 */
 	struct progress *progress;
 	pid_t child; /* or 0 */
+	pid_t parent; /* in the child; else 0 */
 	int child_fd;
 };
 
@@ -118,6 +119,14 @@ static int look_up(void *context)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Again after each change of ids, which takes the signal away: one that lived on would walk beside
+ * whoever has the session next. */
+static void die_with(pid_t parent)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+		_exit(1);
+}
+
 static int revoke_path(struct ac_session *session, const struct ac_path_entry *entry, int held_fd)
 {
 	const struct ac_plan *plan = &session->policy->plan;
@@ -129,6 +138,8 @@ static int revoke_path(struct ac_session *session, const struct ac_path_entry *e
 	ac_autoclose int fd = ac_identity_run(&who, look_up, &spot, err);
 	bool is_it = fd >= 0 && is_same(fd, entry);
 
+	if (session->access && session->access->parent)
+		die_with(session->access->parent);
 	if (session->config) {
 		access.uid_first = session->config->uid_first;
 		access.uid_last = session->config->uid_last;
@@ -232,8 +243,8 @@ static int start_child(struct ac_session *session)
 	if (pid < 0)
 		return ac_fail_errno(&session->err, errno, "cannot start a process");
 	if (pid == 0) {
-		if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
-			_exit(1);
+		held->parent = parent;
+		die_with(parent);
 		keep_own(session);
 		int result = revoke_all(session);
 
@@ -263,9 +274,11 @@ static int wait_for_child(struct ac_session *session)
 
 	(void)poll(&poll_fd, 1, MOMENT_MS);
 	pid = waitpid(held->child, NULL, WNOHANG);
-	if (pid == 0 || (pid < 0 && errno == EINTR))
+	if (pid == 0 || (pid < 0 && errno == EINTR)) {
+		session->comes_again = true; /* the moment was the wait */
 		return ac_fail(&session->err, EAGAIN,
 			"still taking back the session's access to its paths");
+	}
 	if (held->child_fd >= 0)
 		close(ac_take_fd(&held->child_fd));
 	held->child = 0;

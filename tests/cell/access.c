@@ -1,25 +1,35 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Access by ACL on real trees: access grant|revoke PATH USER SESSION [EXCLUDED...], and access marked
- * PATH SESSION.  AC_DIE_AFTER=N: dies like a killed process before the change that follows the N-th one; the
+ * PATH SESSION; access abandon PATH USER SESSION NOTES: a listener that dies while its child takes back.
+ * AC_DIE_AFTER=N: dies like a killed process before the change that follows the N-th one; the
  * changes are counted on standard output otherwise.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "access.h"
+#include "session.h"
 #include "util.h"
 
 static unsigned changes;
+static bool is_stuck; /* at the first change, for good */
 
 static void count(void)
 {
 	const char *last = getenv("AC_DIE_AFTER");
 
+	if (is_stuck)
+		(void)pause();
 	if (last && changes >= (unsigned)strtoul(last, NULL, 10))
 		_exit(9);
 	changes++;
@@ -70,6 +80,49 @@ static uid_t number(const char *text)
 	return (uid_t)strtoul(text, NULL, 10);
 }
 
+/* The listener: the directory NOTES stands for the session's. */
+static void take_back_and_die(char **argv)
+{
+	struct ac_session session;
+
+	ac_session_init(&session, NULL);
+	session.policy = calloc(1, sizeof *session.policy);
+	session.journal.directory_fd = open(argv[5], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct ac_path_list *paths = &session.policy->policy.write_paths;
+
+	session.policy->policy.access_acl = true;
+	session.policy->policy.uid = session.policy->policy.gid = number(argv[4]);
+	session.policy->plan.user_uid = session.policy->plan.user_gid = number(argv[3]);
+	exclude(argv[2]);
+	paths->entry[paths->count++] = excluded.entry[0];
+	snprintf(paths->entry[0].path, sizeof paths->entry[0].path, "%s", argv[2]);
+	ac_session_hold_access(&session);
+	_exit(ac_session_revoke_access(&session) == -EAGAIN ? 0 : 1);
+}
+
+/* Nobody else is left to wait for the child, so this process sees its end. */
+static int abandon(char **argv)
+{
+	int status = 0;
+
+	is_stuck = true;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	pid_t listener = fork();
+
+	if (listener == 0)
+		take_back_and_die(argv);
+	if (waitpid(listener, &status, 0) != listener || status != 0)
+		return 2;
+	for (unsigned i = 0; i < 100; i++) {
+		pid_t child = waitpid(-1, &status, WNOHANG);
+
+		if (child != 0)
+			return child < 0 || !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL;
+		usleep(20000);
+	}
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct ac_err err = { 0 };
@@ -84,6 +137,8 @@ int main(int argc, char **argv)
 		return !ac_access_is_marked(fd, number(argv[3]));
 	if (argc < 5)
 		return 2;
+	if (!strcmp(argv[1], "abandon"))
+		return argc < 6 ? 2 : abandon(argv);
 	for (int i = 5; i < argc && excluded.count < AC_PATHS_MAX; i++)
 		exclude(argv[i]);
 	const struct ac_access access = {

@@ -78,6 +78,12 @@ for n in $(seq 0 "$changes"); do
 done
 is "killed at each of $changes changes: all is as before" "$wrong" ""
 
+give "$work/p" $user $session >/dev/null
+mkdir "$work/notes" && touch "$work/notes/access.0"
+"$access" abandon "$work/p" $user $session "$work/notes"
+is "who takes back dies with the one who waits for it" $? 0
+take "$work/p" $user $session >/dev/null
+
 # --- what is made there meanwhile
 give "$work/p" $user $session >/dev/null
 as $session sh -c "umask 0; cd '$work/p' && echo x >made && echo x >private && chmod 600 private && mkdir -p dir/in && echo x >dir/in/f &&
@@ -138,6 +144,19 @@ ln -s "$work/m/out" "$work/m/in/way" && ln -s "$work/m/out/f" "$work/m/in/wayf"
 give "$work/m/in" $user $session >/dev/null
 is "a mount below is another place, and links lead nowhere" "$(getfacl -c -p -n "$work/m/in/mnt/f" "$work/m/out" "$work/m/out/f" | grep -c :70)" 0
 take "$work/m/in" $user $session >/dev/null
+
+if [ -e /dev/fuse ] && command -v bindfs >/dev/null; then
+	mkdir "$work/closed" "$work/shut" && chown nobody "$work/closed" "$work/shut"
+	setpriv --reuid nobody --regid nogroup --clear-groups bindfs --no-allow-other "$work/closed" "$work/shut" ||
+		bail "bindfs does not start"
+	is "root may not even look at it" "$(stat "$work/shut" >/dev/null 2>&1 || echo no)" no
+	mkdir "$work/m/in/shut" && mount --move "$work/shut" "$work/m/in/shut" || bail "cannot move a mount"
+	like "a FUSE that refuses root is another place, too" "$(give "$work/m/in" $user $session)" '^[0-9]+$'
+	like "in both directions" "$(take "$work/m/in" $user $session)" '^[0-9]+$'
+	umount -l "$work/m/in/shut"
+else
+	skip "a FUSE that refuses root is another place, too" "needs /dev/fuse and bindfs"
+fi
 
 # --- deeper than any path, wider than any patience
 mkdir "$work/deep" && chown $user:$user "$work/deep"
@@ -201,4 +220,9 @@ mkdir "$work/none" && mount -t ramfs ramfs "$work/none" && chown $user "$work/no
 like "ramfs has none" "$(give "$work/none" $user $session)" "neither idmapped mounts nor ACLs"
 mkdir "$work/theirs" && chmod 755 "$work/theirs"
 like "of a directory that is another's nothing can be given" "$(give "$work/theirs" $user $session)" "belongs to uid 0"
+mkdir "$work/narrow" && chown $user "$work/narrow" && setfacl -m u:4300:rx,m::rx "$work/narrow"
+listing "$work/narrow" >"$work/before"
+like "where a mask is in the way this is said" "$(give "$work/narrow" $user $session)" "mask of its ACL"
+listing "$work/narrow" >"$work/after"
+is "and nothing is left of it" "$(diff "$work/before" "$work/after")" ""
 finish
