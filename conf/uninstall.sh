@@ -54,12 +54,22 @@ remove_programs() {
 	done <"$undo/list"
 }
 
-remove_directories() {
-	for path in "$libexecdir/agentcell" "$prefix/share/doc/agentcell" /run/agentcell/sessions \
-		/run/agentcell/uids /run/agentcell/view /run/agentcell; do
-		[ -d "$path" ] && [ -z "$(ls -A "$path")" ] || continue
+remove_empty() { # directory: and those above it that are empty then, as dpkg does
+	path=$1
+	while [ -d "$path" ] && [ -z "$(ls -A "$path")" ]; do
 		undo_note command "mkdir -m $(stat -c %a "$path") '$path'"
 		rmdir "$path" || return 1
+		path=$(dirname "$path")
+	done
+}
+
+remove_directories() {
+	{ programs && configuration; } >"$undo/list"
+	while read -r _ _ target; do
+		remove_empty "$(dirname "$target")" || return 1
+	done <"$undo/list"
+	for own in /sessions /uids /view ''; do
+		remove_empty "/run/agentcell$own" || return 1
 	done
 }
 

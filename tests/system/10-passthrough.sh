@@ -45,8 +45,12 @@ tools() {
 	END
 	tool test-mailer <<-'END'
 		#!/bin/sh
+		# sudo sends each one by a process of its own: they come in any order.
 		umask 022
-		{ echo "$@"; cat; } >>/var/tmp/mail
+		mail=$(echo "$@" && cat)
+		mkdir -p /var/tmp/mails && cd /var/tmp/mails || exit 1
+		printf '%s\n' "$mail" >"$(printf %s "$mail" | tr -d 0-9 | cksum | cut -d' ' -f1)"
+		flock . sh -c 'cat [0-9]* >/var/tmp/mail.new && mv /var/tmp/mail.new /var/tmp/mail'
 	END
 	cc -shared -fPIC -o "/usr/lib/$(cc -print-multiarch)/libsss_sudo.so" tests/lib/fake_sss.c
 	cp /etc/nsswitch.conf /usr/local/lib/nsswitch.plain
