@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "access.h"
 #include "doctor.h"
 #include "safefile.h"
 #include "util.h"
@@ -89,6 +90,24 @@ static int probe(const char *directory)
 	return 0;
 }
 
+static void tell_of_acls(struct ac_doctor *doctor)
+{
+	ac_autoclose int fd = open(doctor->project, O_PATH | O_CLOEXEC);
+	struct ac_err err = { 0 };
+
+	if (fd < 0)
+		ac_doctor_fail(doctor, "project", "name one that is there (--project DIRECTORY)",
+			"cannot open %s: %s", doctor->project, strerror(errno));
+	else if (ac_access_is_fit(fd, doctor->project, &err) != 0)
+		ac_doctor_fail(doctor, "project", "--project DIRECTORY asks about another place",
+			"%s", err.text);
+	else
+		ac_doctor_note(doctor, "project",
+			"the file system of %s cannot be idmapped: sessions there need its ACLs "
+			"(agentcell.conf(5), access = acl, says what that costs)",
+			doctor->project);
+}
+
 void ac_doctor_idmap(struct ac_doctor *doctor)
 {
 	int rc;
@@ -103,10 +122,7 @@ void ac_doctor_idmap(struct ac_doctor *doctor)
 		ac_doctor_ok(doctor, "project", "the file system of %s can be idmapped",
 			doctor->project);
 	else if (doctor->config && doctor->config->access_acl)
-		ac_doctor_note(doctor, "project",
-			"the file system of %s cannot be idmapped: sessions there need its ACLs "
-			"(agentcell.conf(5), access = acl, says what that costs)",
-			doctor->project);
+		tell_of_acls(doctor);
 	else
 		ac_doctor_fail(doctor, "project",
 			"keep projects on ext4, xfs, btrfs or tmpfs (--project DIRECTORY), or set "

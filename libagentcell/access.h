@@ -37,6 +37,9 @@ struct ac_access {
 /* As a session's policy has it; the range is set by the caller. */
 struct ac_access ac_access_of(const struct ac_session_policy *session);
 
+/* Can it be tried there at all?  -EOPNOTSUPP: FUSE, or no ACLs (access_fit.c). */
+int ac_access_is_fit(int fd, const char *path, struct ac_err *err);
+
 /*
  * fd: an O_PATH descriptor of the declared file or directory; path: its name, for messages.
  * The root comes first, and is then tried with the session's own ids before anything else is touched:

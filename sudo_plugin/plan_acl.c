@@ -5,11 +5,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/vfs.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "access.h"
@@ -19,23 +16,6 @@
 #include "util.h"
 
 #define UMASK 022 /* where sudo tells of none */
-
-/* FUSE hands the attributes on to whatever is behind it, and lets the mode alone decide: to set them
- * would show files to groups that no one meant. */
-static bool is_fuse(int fd)
-{
-	struct statfs status;
-
-	return fstatfs(fd, &status) == 0 && status.f_type == FUSE_SUPER_MAGIC;
-}
-
-static bool has_acls(int fd)
-{
-	char name[64];
-
-	snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-	return getxattr(name, "system.posix_acl_access", NULL, 0) >= 0 || errno == ENODATA;
-}
 
 struct search {
 	const struct ac_path_entry *entry;
@@ -100,19 +80,10 @@ int ac_plan_acl(const struct ac_plan_look *look, int fd, const struct ac_path_en
 	struct ac_err *err)
 {
 	const struct ac_request *request = look->input->request;
+	int result = ac_access_is_fit(fd, entry->path, err);
 
-	if (is_fuse(fd))
-		return ac_fail(err, EOPNOTSUPP,
-			"%s is on FUSE, which has ACLs but does not heed them; move the project to "
-			"a local file system (ext4, xfs, btrfs)",
-			entry->path);
-	if (!has_acls(fd))
-		return ac_fail(err, EOPNOTSUPP,
-			"%s is on a file system that has neither idmapped mounts nor ACLs; move "
-			"the project to a local file system (ext4, xfs, btrfs)",
-			entry->path);
-	int result = look_for_another(entry, fd, err);
-
+	if (!result)
+		result = look_for_another(entry, fd, err);
 	if (result)
 		return result;
 	look->policy->access_acl = true;

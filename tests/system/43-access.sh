@@ -189,6 +189,7 @@ if [ -e /dev/fuse ] && command -v bindfs >/dev/null; then
 	equal 'FUSE is refused' "$? $(grep -c 'is on FUSE, which has ACLs but does not heed them' /run/err)" '1 1'
 	(cd $home/lower && find . -exec getfacl -P -p -n {} +) >/run/after 2>&1
 	check 'and nothing was touched' cmp /run/before /run/after
+	check 'doctor says so, too' sh -c "agentcell doctor --project $project | grep -q 'is on FUSE'"
 	umount $home/fuse
 else
 	skip 'FUSE is refused' 'needs bindfs and /dev/fuse'
