@@ -18,9 +18,7 @@
 #include "util.h"
 
 #define TRIES 3
-/* A session that is refused can be declared otherwise; what one left must be cleaned up. */
-#define GRANT_NAMES_MAX ((size_t)64 << 20)
-#define REVOKE_NAMES_MAX ((size_t)256 << 20)
+#define NAMES_MAX ((size_t)64 << 20)
 
 struct change {
 	const struct ac_access *access;
@@ -275,13 +273,6 @@ static int fail(int result, const char *path, bool is_grant, struct ac_err *err)
 			"another session has access to %s, or to a part of it, by ACL: only one "
 			"at a time can; wait until it has ended",
 			path);
-	case -E2BIG:
-		return ac_fail(err, E2BIG,
-			"there are too many directories in one place below %s (more than %zu MiB "
-			"of "
-			"names): %s",
-			path, (is_grant ? GRANT_NAMES_MAX : REVOKE_NAMES_MAX) >> 20,
-			is_grant ? "declare less of it" : "remove some, and it is tried again");
 	case -EPERM:
 		if (is_grant)
 			return ac_fail(err, EPERM,
@@ -310,7 +301,7 @@ static int walk_all(int fd, const struct ac_object *root, const struct ac_tree_v
 int ac_access_grant(int fd, const char *path, const struct ac_access *access, struct ac_err *err)
 {
 	struct change change = { .access = access, .is_grant = true };
-	const struct ac_tree_visit visit = { grant_one, &change, GRANT_NAMES_MAX };
+	const struct ac_tree_visit visit = { grant_one, &change, NAMES_MAX };
 	struct ac_object root = { 0 };
 	int result = ac_object_look(fd, &root);
 
@@ -330,7 +321,7 @@ int ac_access_grant(int fd, const char *path, const struct ac_access *access, st
 int ac_access_revoke(int fd, const char *path, const struct ac_access *access, struct ac_err *err)
 {
 	struct change change = { .access = access };
-	const struct ac_tree_visit visit = { revoke_one, &change, REVOKE_NAMES_MAX };
+	const struct ac_tree_visit visit = { revoke_one, &change, NAMES_MAX };
 	struct ac_object root = { 0 };
 	int result = ac_object_look(fd, &root);
 

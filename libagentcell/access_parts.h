@@ -23,12 +23,13 @@ struct ac_tree_visit {
 	/* 0; 1: not to be gone into; or -errno, which ends the walk. */
 	int (*visit)(void *context, int fd, const struct ac_object *object);
 	void *context;
-	size_t names_max; /* bytes of names of directories that wait; more: -E2BIG */
+	size_t names_max; /* bytes of names of directories that wait, about */
 };
 
 /*
  * Calls visit for everything below an O_PATH descriptor that is on the same mount, each directory
- * before what is in it (root itself is the caller's).  -ESTALE: directories were moved meanwhile.
+ * before what is in it (root itself is the caller's); some twice, where there is little room for very
+ * many.  -ESTALE: directories were moved meanwhile.
  */
 int ac_tree_visit(int root, const struct ac_tree_visit *visit);
 

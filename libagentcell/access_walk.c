@@ -2,6 +2,9 @@
 /*
  * The walk: one directory's names at a time, and back up by "..", which must be where we came from.
  * So neither depth nor a path's length counts, and only the current directory is open.
+ *
+ * Names of directories wait in memory.  Those of a directory that has too many are taken in slices, by
+ * a hash: an agent must not be able to make what nobody can clean up.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -9,6 +12,7 @@
 #include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -21,11 +25,14 @@ struct place { /* a directory on the way down */
 	uint64_t inode;
 	dev_t device;
 	size_t start, at; /* of its names, those that were walked already */
+	uint32_t slice, slices; /* a power of two */
 };
+
+#define SLICES_MAX ((uint32_t)1 << 31)
 
 struct walk {
 	const struct ac_tree_visit *visit;
-	uint64_t mount;
+	uint64_t mount, seed;
 	struct place *places;
 	size_t depth, places_room;
 	char *names; /* of directories that wait, each ended by NUL; the deepest place's come last */
@@ -50,11 +57,32 @@ int ac_object_look(int fd, struct ac_object *object)
 	return 0;
 }
 
+static struct place *deepest(const struct walk *walk)
+{
+	return &walk->places[walk->depth - 1];
+}
+
+/* Seeded: who makes the names must not be able to put them all into one slice. */
+static bool is_in_slice(const struct walk *walk, const char *name)
+{
+	const struct place *place = deepest(walk);
+	uint64_t hash = walk->seed;
+
+	if (place->slices == 1)
+		return true;
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 0x100000001b3u; /* FNV-1a */
+	return ((uint32_t)(hash >> 32) & (place->slices - 1)) == place->slice;
+}
+
+/* A directory leaves half of the room to those below it, and has some for one name always. */
 static int keep_name(struct walk *walk, const char *name)
 {
-	size_t length = strlen(name) + 1;
+	size_t length = strlen(name) + 1, start = deepest(walk)->start;
+	size_t most = walk->visit->names_max;
+	size_t room_here = start < most ? (most - start) / 2 : 0;
 
-	if (walk->size + length > walk->visit->names_max)
+	if (walk->size > start && walk->size - start + length > room_here)
 		return -E2BIG;
 	if (walk->size + length > walk->room) {
 		size_t room = walk->room * 2 + 4096;
@@ -106,7 +134,8 @@ static int read_names(struct walk *walk, DIR *directory)
 
 		if (!entry)
 			return -errno;
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+			!is_in_slice(walk, entry->d_name))
 			continue;
 		int result = meet(walk, dirfd(directory), entry->d_name);
 
@@ -133,6 +162,20 @@ static int read_directory(struct walk *walk, int fd)
 	return result;
 }
 
+static int read_slice(struct walk *walk, int fd)
+{
+	struct place *place = deepest(walk);
+
+	for (;;) {
+		walk->size = place->at = place->start;
+		int result = read_directory(walk, fd);
+
+		if (result != -E2BIG || place->slices == SLICES_MAX)
+			return result;
+		place->slices *= 2;
+	}
+}
+
 static int enter(struct walk *walk, int fd, const struct ac_object *object)
 {
 	if (walk->depth == walk->places_room) {
@@ -149,13 +192,14 @@ static int enter(struct walk *walk, int fd, const struct ac_object *object)
 		.inode = object->inode,
 		.start = walk->size,
 		.at = walk->size,
+		.slices = 1,
 	};
-	return read_directory(walk, fd);
+	return read_slice(walk, fd);
 }
 
 static int go_up(const struct walk *walk, int *fd)
 {
-	const struct place *place = &walk->places[walk->depth - 1];
+	const struct place *place = deepest(walk);
 	struct ac_object object = { 0 };
 	int up = openat(*fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -195,8 +239,10 @@ static int go_down(struct walk *walk, int *fd, const char *name)
 
 static int step(struct walk *walk, int *fd)
 {
-	struct place *place = &walk->places[walk->depth - 1];
+	struct place *place = deepest(walk);
 
+	if (place->at == walk->size && ++place->slice < place->slices)
+		return read_slice(walk, *fd);
 	if (place->at == walk->size) {
 		walk->size = place->start;
 		walk->depth--;
@@ -221,6 +267,7 @@ int ac_tree_visit(int root, const struct ac_tree_visit *visit)
 	if (result)
 		return result;
 	walk.mount = object.mount;
+	(void)!getrandom(&walk.seed, sizeof walk.seed, 0);
 	result = enter(&walk, fd, &object);
 	while (!result && walk.depth)
 		result = step(&walk, &fd);

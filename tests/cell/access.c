@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Access by ACL on real trees: access grant|revoke PATH USER SESSION [EXCLUDED...], and access marked
- * PATH SESSION; access abandon PATH USER SESSION NOTES: a listener that dies while its child takes back.
+ * PATH SESSION; access abandon PATH USER SESSION NOTES: a listener that dies while its child takes back;
+ * access walk PATH NAMES: the inodes that are visited with room for so many bytes of names.
  * AC_DIE_AFTER=N: dies like a killed process before the change that follows the N-th one; the
  * changes are counted on standard output otherwise.
  */
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "access.h"
+#include "access_parts.h"
 #include "session.h"
 #include "util.h"
 
@@ -123,6 +125,20 @@ static int abandon(char **argv)
 	return 1;
 }
 
+static int show(void *context, int fd, const struct ac_object *object)
+{
+	(void)context;
+	(void)fd;
+	return printf("%llu\n", (unsigned long long)object->inode) < 0;
+}
+
+static int walk(int fd, const char *room)
+{
+	const struct ac_tree_visit visit = { show, NULL, strtoul(room, NULL, 10) };
+
+	return ac_tree_visit(fd, &visit) != 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct ac_err err = { 0 };
@@ -135,6 +151,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "marked"))
 		return !ac_access_is_marked(fd, number(argv[3]));
+	if (!strcmp(argv[1], "walk"))
+		return walk(fd, argv[3]);
 	if (argc < 5)
 		return 2;
 	if (!strcmp(argv[1], "abandon"))

@@ -190,6 +190,17 @@ is "3000 directories in each other" "$(count)" '3001 bottom'
 take "$work/deep" $user $session >/dev/null
 is "and taken back" "$(count)" '0 bottom'
 
+wide=$work/wide
+mkdir "$wide" && (cd "$wide" && for i in $(seq 40); do
+	mkdir -p "$i-$(printf '%0100d' 0)/in" "one/$i-$(printf '%0100d' 0)/in/below" && touch "$i"
+done)
+find "$wide" -mindepth 1 -printf '%i\n' | sort >"$work/all"
+for room in 0 1000 4000 1000000; do
+	"$access" walk "$wide" $room | sort -u | cmp -s - "$work/all" || echo "room for $room"
+done >"$work/missed"
+is "with room for few names, or none, all is visited" "$(cat "$work/missed")" ""
+is "and once where there is enough" "$("$access" walk "$wide" 1000000 | wc -l)" "$(wc -l <"$work/all")"
+
 # --- overlayfs: what lies below is copied up, and keeps what it is
 mkdir "$work/lower" "$work/upper" "$work/workdir" "$work/over"
 tree "$work/lower/p"
