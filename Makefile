@@ -215,7 +215,7 @@ packages := gcc make pkg-config libc6-dev libpam0g-dev libaudit-dev libauparse-d
 	sudo auditd nftables acl attr python3 iproute2 git passwd util-linux procps
 packages_full := spin frama-c-base why3 z3 cvc4 clang clang-tidy clang-format cppcheck shellcheck mandoc \
 	libclang-rt-14-dev libnss-systemd xfsprogs btrfs-progs tmux vim less bubblewrap firejail bindfs restic borgbackup \
-	rsync tinyproxy strace gdb
+	rsync tinyproxy strace gdb openssh-client
 packages_harness := $(if $(shell command -v npm),,nodejs npm) ripgrep tmux strace curl file bubblewrap socat python3-pytest
 packages_vm := qemu-system-x86 qemu-utils debootstrap e2fsprogs
 packages_machine := $(packages) nodejs npm $(filter-out nodejs npm,$(packages_harness))

@@ -66,16 +66,23 @@ reach 'the display, by its socket' /tmp/.X11-unix/X1 refused ''
 reach 'the keyring' /run/user/1001/keyring escapes keyring
 # Refused like a port where nobody listens, which an honest program may ask.
 reach 'a listener on loopback' 4711 refused ''
-eval "$(setpriv --reuid dev --regid dev --init-groups ssh-agent -s)" >/dev/null
-check 'control: an agent of the user answers' as dev env SSH_AUTH_SOCK="$SSH_AUTH_SOCK" sh -c 'ssh-add -l; test $? = 1'
-: >"$json_log"
-as dev env SSH_AUTH_SOCK="$SSH_AUTH_SOCK" DISPLAY=:0 WAYLAND_DISPLAY=wayland-0 DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1001/bus \
-	XDG_RUNTIME_DIR=/run/user/1001 ANTHROPIC_BASE_URL=http://127.0.0.1:4711 GITHUB_TOKEN=secret LD_PRELOAD=/x GIT_DIR=/x \
-	sudo -n -u $role sh -c "env; test ! -e $SSH_AUTH_SOCK && echo good" >/run/out 2>/run/err
-equal 'the agent is not there' "$(tail -n 1 /run/out)" good
-refute '... and no variable names it, a display, a bus, a proxy or a token' \
-	grep -Eq '^(SSH_|DISPLAY|WAYLAND|DBUS|ANTHROPIC|GITHUB|LD_|GIT_|XDG_RUNTIME)' /run/out
-kill "$SSH_AGENT_PID"
+ssh_agent() {
+	eval "$(setpriv --reuid dev --regid dev --init-groups ssh-agent -s)" >/dev/null
+	check 'control: an agent of the user answers' as dev env SSH_AUTH_SOCK="$SSH_AUTH_SOCK" sh -c 'ssh-add -l; test $? = 1'
+	: >"$json_log"
+	as dev env SSH_AUTH_SOCK="$SSH_AUTH_SOCK" DISPLAY=:0 WAYLAND_DISPLAY=wayland-0 DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1001/bus \
+		XDG_RUNTIME_DIR=/run/user/1001 ANTHROPIC_BASE_URL=http://127.0.0.1:4711 GITHUB_TOKEN=secret LD_PRELOAD=/x GIT_DIR=/x \
+		sudo -n -u $role sh -c "env; test ! -e $SSH_AUTH_SOCK && echo good" >/run/out 2>/run/err
+	equal 'the agent is not there' "$(tail -n 1 /run/out)" good
+	refute '... and no variable names it, a display, a bus, a proxy or a token' \
+		grep -Eq '^(SSH_|DISPLAY|WAYLAND|DBUS|ANTHROPIC|GITHUB|LD_|GIT_|XDG_RUNTIME)' /run/out
+	kill "$SSH_AGENT_PID"
+}
+if command -v ssh-agent >/dev/null; then
+	ssh_agent
+else
+	skip 'an agent of ssh' 'needs openssh-client'
+fi
 sleep 60 8>&- &
 victim=$!
 control 'signal a process of the own uid' 'sleep 60 & kill $!'

@@ -164,8 +164,8 @@ int main(int argc, char **argv)
 		.session_uid = number(argv[4]),
 		.user_gid = number(argv[3]),
 		.session_gid = number(argv[4]),
-		.uid_first = 70000,
-		.uid_last = 70999,
+		.uid_first = 73000,
+		.uid_last = 73999,
 		.umask = 022,
 		.excluded = &excluded,
 	};

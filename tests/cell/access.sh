@@ -19,7 +19,8 @@ cleanup() {
 	rmdir "$work"
 }
 trap cleanup EXIT
-user=4242 session=70001 other=70002
+# Not of a range that a listener watches here: it would take these processes for a session's.
+user=4242 session=73001 other=73002
 as() { # uid command...
 	as_uid=$1
 	shift
@@ -88,7 +89,7 @@ take "$work/p" $user $session >/dev/null
 give "$work/p" $user $session >/dev/null
 as $session sh -c "umask 0; cd '$work/p' && echo x >made && echo x >private && chmod 600 private && mkdir -p dir/in && echo x >dir/in/f &&
 	mkfifo pipe && ln -s x soft && echo x >tool2 && chmod 755 tool2 && echo x >shared/f && ln made made2 &&
-	cp /bin/true planted && setfacl -m u:$other:rwx,u:70500:rwx,g:$session:rwx planted && mkdir closed && chmod 700 closed"
+	cp /bin/true planted && setfacl -m u:$other:rwx,u:73500:rwx,g:$session:rwx planted && mkdir closed && chmod 700 closed"
 as $session /usr/bin/python3 -c "import socket; socket.socket(socket.AF_UNIX).bind('$work/p/socket')"
 is "the user uses it at once" "$(as $user sh -c "cat '$work/p/dir/in/f' && echo y >>'$work/p/dir/in/f' && echo z >'$work/p/dir/in/hers' && echo yes")" "$(printf 'x\nyes')"
 is "and the session what she makes" "$(as $session sh -c "cat '$work/p/dir/in/hers' && echo y >>'$work/p/dir/in/hers' && echo yes")" "$(printf 'z\nyes')"
@@ -117,7 +118,7 @@ take "$work/p" $user $session >/dev/null
 listing "$work/p" >"$work/after"
 is "then all is as before" "$(diff "$work/before" "$work/after")" ""
 rm /run/agentcell/uids/*
-setfacl -m u:70777:rwx,d:u:70778:rwx "$work/p/sub"
+setfacl -m u:73777:rwx,d:u:73778:rwx "$work/p/sub"
 like "entries of sessions that are gone do no harm" "$(give "$work/p" $user $session)" '^[0-9]+$'
 take "$work/p" $user $session >/dev/null
 is "and go with this one's" "$(left "$work/p")" ""

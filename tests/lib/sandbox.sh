@@ -158,7 +158,7 @@ sandbox_mounts() {
 	mkdir -m 1777 /run/lock
 	: >/run/utmp
 	: >/etc/sudo.conf
-	grep -qw "$(uname -n)" /etc/hosts || echo "127.0.1.1 $(uname -n)" >>/etc/hosts
+	grep -qsw "$(uname -n)" /etc/hosts || echo "127.0.1.1 $(uname -n)" >>/etc/hosts
 	[ -z "${SANDBOX_NET-}" ] || ip link set lo up
 }
 
