@@ -157,6 +157,8 @@ static void second_ready(struct ac_guardian *guardian, struct ac_source *source)
 		guardian->owner_gone = false;
 		ac_adopt(guardian);
 	}
+	if (guardian->seconds % 10 == 0)
+		ac_leftovers_settle(guardian);
 	ac_adopt_strays(guardian);
 }
 
@@ -290,6 +292,7 @@ static int serve(struct ac_guardian *guardian, struct ac_err *err)
 	guardian->errands = ac_errands_start();
 	ac_adopt(guardian);
 	ac_bygone_end(guardian->config->log_path);
+	ac_leftovers_settle(guardian);
 	return ac_client_listen(guardian, err);
 }
 
@@ -321,6 +324,7 @@ static void stop(struct ac_guardian *guardian)
 		ac_cell_free(guardian, guardian->cells);
 	while (guardian->clients)
 		ac_client_close(guardian, guardian->clients);
+	ac_leftovers_leave(guardian);
 	ac_network_fini(guardian);
 	ac_errands_stop(guardian->errands);
 	ac_health_fini(guardian);

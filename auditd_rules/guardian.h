@@ -22,6 +22,7 @@
 struct ac_guardian;
 struct ac_cell;
 struct ac_client;
+struct ac_leftover;
 struct ac_network;
 
 struct ac_source { /* something that epoll watches; embedded in what it belongs to */
@@ -60,6 +61,7 @@ struct ac_guardian {
 	struct ac_source listener, signals, second, stream, warden_source;
 	struct ac_cell *cells;
 	struct ac_network *networks;
+	struct ac_leftover *leftovers;
 	struct ac_err network_err; /* scratch: of an act in another namespace */
 	struct ac_client *clients;
 	unsigned client_count;
@@ -106,6 +108,10 @@ void ac_client_detach(struct ac_client *client);
 /* adopt.c */
 void ac_adopt(struct ac_guardian *guardian);
 void ac_adopt_strays(struct ac_guardian *guardian);
+
+/* leftover.c: access by ACL that is still given, by the notes of it, and to no session any more. */
+void ac_leftovers_settle(struct ac_guardian *guardian);
+void ac_leftovers_leave(struct ac_guardian *guardian);
 
 /* bygone.c: puts the end on record of every session that the log has from before this boot and that
  * has none: its journal went with /run. */

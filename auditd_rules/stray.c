@@ -17,17 +17,9 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "account.h"
 #include "cell.h"
 #include "util.h"
-
-/* A lease names the session of a uid: with one, somebody is at work on it. */
-static bool is_leased(uid_t uid)
-{
-	char path[AC_PATH_MAX];
-
-	(void)snprintf(path, sizeof(path), "%s/%u", AC_UIDS_DIRECTORY, uid);
-	return access(path, F_OK) == 0;
-}
 
 static bool is_stray(struct ac_guardian *guardian, const char *name, uid_t *uid)
 {
@@ -39,7 +31,7 @@ static bool is_stray(struct ac_guardian *guardian, const char *name, uid_t *uid)
 		st.st_uid > guardian->config->uid_last)
 		return false;
 	*uid = st.st_uid;
-	return !ac_cell_of_uid(guardian, st.st_uid) && !is_leased(st.st_uid);
+	return !ac_cell_of_uid(guardian, st.st_uid) && !ac_account_is_leased(st.st_uid);
 }
 
 static bool is_alive(int pidfd)

@@ -5,6 +5,8 @@
  * A lease appears whole, by linkat(2) of an unnamed file, so a crash leaves none that says nothing.
  * The file .last holds the number that was leased last; its flock keeps two leasers apart.  A lease
  * whose session directory is gone is stale: sessions are made before their lease and removed after.
+ *
+ * All that is in /run: the machine may have gone down with ACLs on disk that name a uid.  That one waits.
  */
 #include "account.h"
 
@@ -18,6 +20,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "access_note.h"
 #include "journal.h"
 #include "safefile.h"
 #include "util.h"
@@ -115,11 +118,13 @@ static int make_unnamed(int leases, const char *session_id, struct ac_err *err)
 }
 
 /* 0: leased; -EEXIST, -EBUSY: the next number, please. */
-static int try_lease(int leases, int unnamed, uid_t uid, struct ac_err *err)
+static int try_lease(int leases, int notes, int unnamed, uid_t uid, struct ac_err *err)
 {
 	char link[32], name[16];
 	int processes, code;
 
+	if (ac_access_note_stands(notes, uid))
+		return -EBUSY;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", unnamed);
 	snprintf(name, sizeof(name), "%u", uid);
 	code = linkat(AT_FDCWD, link, leases, name, AT_SYMLINK_FOLLOW) ? errno : 0;
@@ -140,7 +145,7 @@ static int try_lease(int leases, int unnamed, uid_t uid, struct ac_err *err)
 int ac_account_lease(
 	const char *session_id, uid_t first, uid_t last, uid_t *uid, struct ac_err *err)
 {
-	ac_autoclose int leases = -1, last_fd = -1, unnamed = -1;
+	ac_autoclose int leases = -1, last_fd = -1, unnamed = -1, notes = -1;
 	uid_t hint;
 
 	if (!ac_session_id_is_valid(session_id) || first > last || !first)
@@ -154,11 +159,14 @@ int ac_account_lease(
 	unnamed = make_unnamed(leases, session_id, err);
 	if (unnamed < 0)
 		return unnamed;
+	notes = ac_access_notes_open(err);
+	if (notes < 0 && notes != -ENOENT)
+		return notes;
 	hint = read_last(last_fd);
 	for (uid_t i = 0; i <= last - first; i++) {
 		uid_t from = hint >= first && hint < last ? hint + 1 - first : 0;
 		uid_t candidate = first + (from + i) % (last - first + 1);
-		int code = try_lease(leases, unnamed, candidate, err);
+		int code = try_lease(leases, notes, unnamed, candidate, err);
 
 		if (!code) {
 			write_last(last_fd, candidate);
@@ -171,6 +179,14 @@ int ac_account_lease(
 	return ac_fail(err, EAGAIN,
 		"every uid from %u to %u is in use: wait for a session to end, or widen uid_range",
 		first, last);
+}
+
+bool ac_account_is_leased(uid_t uid)
+{
+	char path[sizeof(AC_UIDS_DIRECTORY) + 16];
+
+	snprintf(path, sizeof(path), AC_UIDS_DIRECTORY "/%u", uid);
+	return faccessat(AT_FDCWD, path, F_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 int ac_account_release(const char *session_id, uid_t uid, struct ac_err *err)

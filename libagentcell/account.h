@@ -4,11 +4,13 @@
  *
  * A lease is a file /run/agentcell/uids/<uid> that holds the session id; it appears whole and only
  * where there was none.  A uid is free when no lease names it (or only one whose session directory
- * is gone) and no process on the machine has it (real, effective, saved or fs).
+ * is gone), no process on the machine has it (real, effective, saved or fs), and no access by ACL is left
+ * to be taken back from it (access_note.h).
  */
 #ifndef AC_ACCOUNT_H
 #define AC_ACCOUNT_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "err.h"
@@ -23,6 +25,9 @@ int ac_account_lease(
  * Without nss-systemd (no 'systemd' in nsswitch.conf) it does nothing and succeeds. */
 int ac_account_publish(const char *os_user, uid_t uid, gid_t gid, struct ac_err *err);
 int ac_account_withdraw(const char *os_user, uid_t uid, gid_t gid, struct ac_err *err);
+
+/* A lease names the session of a uid: with one, somebody is at work on it. */
+bool ac_account_is_leased(uid_t uid);
 
 /* Gives the lease back; refuses (-EBUSY) while a process has the uid.  Missing is success. */
 int ac_account_release(const char *session_id, uid_t uid, struct ac_err *err);

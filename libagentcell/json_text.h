@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The little that every writer of JSON here does to a json-c object. */
+/* The little that every writer and every strict reader of JSON here does with json-c. */
 #ifndef AC_JSON_TEXT_H
 #define AC_JSON_TEXT_H
 
@@ -11,5 +11,8 @@ json_object *ac_json_escaped(const char *bytes);
 
 /* The value is the object's, or gone where there is no memory for the key. */
 void ac_json_add(json_object *object, const char *key, json_object *value);
+
+/* Strict, and nothing behind it: 0, -EBADMSG or -ENOMEM. */
+int ac_json_parse(const char *text, size_t length, json_object **root);
 
 #endif

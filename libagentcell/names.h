@@ -33,6 +33,10 @@
 /* What a profile keeps from one session to the next, in one directory for each user (0700, hers). */
 #define AC_KEPT_DIRECTORY "/var/lib/agentcell/kept"
 
+/* Whose access by ACL is still to be taken back (access_note.h): 0700, made by the first that has any. */
+#define AC_STATE_DIRECTORY "/var/lib/agentcell"
+#define AC_ACL_DIRECTORY AC_STATE_DIRECTORY "/acl"
+
 /* Inside a session directory. */
 #define AC_POLICY_NAME "policy.json"
 #define AC_JOURNAL_NAME "journal"

@@ -16,13 +16,13 @@
 #include <sys/stat.h>
 
 #include "journal.h"
+#include "json_text.h"
 #include "policy_fields.h"
 #include "safefile.h"
 #include "util.h"
 
 /* Five lists of 32 paths of 4 KiB, each byte escaped to three, are less than 2.5 MiB. */
 #define POLICY_MAX ((size_t)4 * 1024 * 1024)
-#define JSON_DEPTH 8
 
 static void put_json(json_object **object)
 {
@@ -74,25 +74,6 @@ int ac_policy_write(int session_fd, const struct ac_session_policy *session, str
 	return ac_write_new(session_fd, AC_POLICY_NAME, text, length, 0600, err);
 }
 
-static int parse(const char *text, size_t length, json_object **root)
-{
-	json_tokener *tokener = json_tokener_new_ex(JSON_DEPTH);
-	json_object *parsed = NULL;
-
-	if (!tokener)
-		return -ENOMEM;
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
-	parsed = json_tokener_parse_ex(tokener, text, (int)length);
-	if (json_tokener_get_error(tokener) != json_tokener_success ||
-		json_tokener_get_parse_end(tokener) != length) {
-		json_object_put(parsed);
-		parsed = NULL;
-	}
-	json_tokener_free(tokener);
-	*root = parsed;
-	return parsed ? 0 : -EBADMSG;
-}
-
 static int from_json(json_object *root, struct ac_session_policy *session, const char **bad)
 {
 	json_object *plan, *policy;
@@ -127,7 +108,7 @@ static int parse_into(
 	autoput json_object *root = NULL;
 	const char *bad;
 
-	if (parse(text, length, &root) < 0)
+	if (ac_json_parse(text, length, &root) < 0)
 		return ac_fail(err, EBADMSG, "session policy: not the JSON that agentcell writes");
 	if (from_json(root, session, &bad) < 0)
 		return ac_fail(err, EBADMSG,

@@ -19,7 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "access.h"
+#include "access_back.h"
+#include "access_note.h"
 #include "names.h"
 #include "resolve.h"
 #include "session.h"
@@ -29,6 +30,7 @@
 
 struct progress { /* shared memory */
 	bool is_done[AC_PATHS_MAX];
+	bool is_over; /* the note is gone, too */
 	struct ac_err err;
 };
 
@@ -40,14 +42,6 @@ struct ac_session_access {
 	int child_fd;
 };
 
-static bool is_same(int fd, const struct ac_path_entry *entry)
-{
-	struct stat status;
-
-	return fstat(fd, &status) == 0 && status.st_dev == entry->device &&
-	       status.st_ino == entry->inode;
-}
-
 /* The very object that was judged, so nobody's rights are asked again. */
 static int open_judged(const struct ac_path_entry *entry)
 {
@@ -55,7 +49,7 @@ static int open_judged(const struct ac_path_entry *entry)
 		.resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS };
 	ac_autoclose int fd = (int)syscall(SYS_openat2, AT_FDCWD, entry->path, &how, sizeof how);
 
-	return fd >= 0 && is_same(fd, entry) ? ac_take_fd(&fd) : -1;
+	return fd >= 0 && ac_access_is_same(fd, entry) ? ac_take_fd(&fd) : -1;
 }
 
 void ac_session_hold_access(struct ac_session *session)
@@ -103,87 +97,77 @@ void ac_session_leave_access(struct ac_session *session)
 	free(held);
 }
 
-struct spot {
-	const char *path;
-	int fd;
-};
-
-/* Runs as the user: what is found is what she could reach. */
-static int look_up(void *context)
-{
-	const struct spot *spot = context;
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS };
-	int fd = (int)syscall(SYS_openat2, AT_FDCWD, spot->path, &how, sizeof how);
-
-	return fd < 0 ? -errno : fd;
-}
-
-/* Again after each change of ids, which takes the signal away: one that lived on would walk beside
- * whoever has the session next. */
-static void die_with(pid_t parent)
-{
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
-		_exit(1);
-}
-
-static int revoke_path(struct ac_session *session, const struct ac_path_entry *entry, int held_fd)
-{
-	const struct ac_plan *plan = &session->policy->plan;
-	const struct ac_identity who = { plan->user_uid, plan->user_gid, plan->group_count,
-		plan->groups };
-	struct ac_access access = ac_access_of(session->policy);
-	struct spot spot = { entry->path, -1 };
-	struct ac_err *err = &session->err;
-	ac_autoclose int fd = ac_identity_run(&who, look_up, &spot, err);
-	bool is_it = fd >= 0 && is_same(fd, entry);
-
-	if (session->access && session->access->parent)
-		die_with(session->access->parent);
-	if (session->config) {
-		access.uid_first = session->config->uid_first;
-		access.uid_last = session->config->uid_last;
-	}
-	if (held_fd >= 0 && ac_access_revoke(held_fd, entry->path, &access, err) != 0)
-		return -err->code;
-	if (is_it && held_fd >= 0)
-		return 0;
-	if (is_it || (fd >= 0 && ac_access_is_marked(fd, access.session_uid)))
-		return ac_access_revoke(fd, entry->path, &access, err);
-	if (held_fd >= 0)
-		return 0;
-	return ac_fail(err, ESTALE,
-		"%s was moved away or replaced while a session had access to it by ACL: its uid "
-		"(%u) is not used again before the directory is back at its place",
-		entry->path, (unsigned)access.session_uid);
-}
-
 static void name_note(char name[32], unsigned index)
 {
 	snprintf(name, 32, "access.%u", index);
 }
 
-int ac_session_note_access(
-	const struct ac_session_policy *session, unsigned index, struct ac_err *err)
-{
-	char path[AC_PATH_MAX], name[32];
-
-	name_note(name, index);
-	snprintf(path, sizeof path, AC_SESSIONS_DIRECTORY "/%s/%s", session->plan.session_id, name);
-	ac_autoclose int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-	return fd < 0 ? ac_fail_errno(err, errno, "cannot write %s", path) : 0;
-}
-
 /* What was never given need not be found. */
-static bool is_noted(const struct ac_session *session, unsigned index)
+static bool is_noted(int directory, unsigned index)
 {
 	struct stat status;
 	char name[32];
 
 	name_note(name, index);
-	return fstatat(session->journal.directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ||
-	       errno != ENOENT;
+	return fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
+/* For after the machine's going down (access_note.h): what was given, less what is done. */
+static int write_note(const struct ac_session_policy *session, int directory, const bool *is_done,
+	struct ac_err *err)
+{
+	const struct ac_plan *plan = &session->plan;
+	const struct ac_path_list *paths = &session->policy.write_paths;
+	ac_autofree struct ac_access_note *note = calloc(1, sizeof *note);
+
+	if (!note)
+		return ac_fail_errno(err, ENOMEM, "no memory to note access by ACL");
+	memcpy(note->session_id, plan->session_id, sizeof note->session_id);
+	note->user_uid = plan->user_uid;
+	note->user_gid = plan->user_gid;
+	note->group_count = plan->group_count;
+	memcpy(note->groups, plan->groups, sizeof note->groups);
+	note->session_uid = session->policy.uid;
+	note->session_gid = session->policy.gid;
+	for (unsigned i = 0; i < paths->count; i++)
+		if (!is_done[i] && is_noted(directory, i))
+			note->paths.entry[note->paths.count++] = paths->entry[i];
+	return ac_access_note_write(note, err);
+}
+
+int ac_session_note_access(
+	const struct ac_session_policy *session, unsigned index, struct ac_err *err)
+{
+	static const bool none_done[AC_PATHS_MAX];
+	char path[AC_PATH_MAX], name[32];
+
+	name_note(name, index);
+	snprintf(path, sizeof path, AC_SESSIONS_DIRECTORY "/%s", session->plan.session_id);
+	ac_autoclose int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	ac_autoclose int fd = directory < 0
+				      ? -1
+				      : openat(directory, name,
+						O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return ac_fail_errno(err, errno, "cannot write %s/%s", path, name);
+	return write_note(session, directory, none_done, err);
+}
+
+static struct ac_access_back back_of(const struct ac_session *session)
+{
+	const struct ac_plan *plan = &session->policy->plan;
+	struct ac_access_back back = {
+		.access = ac_access_of(session->policy),
+		.user = { plan->user_uid, plan->user_gid, plan->group_count, plan->groups },
+		.parent = session->access ? session->access->parent : 0,
+	};
+
+	if (session->config) {
+		back.access.uid_first = session->config->uid_first;
+		back.access.uid_last = session->config->uid_last;
+	}
+	return back;
 }
 
 /* All that can be done is done, whatever fails. */
@@ -191,19 +175,30 @@ static int revoke_all(struct ac_session *session)
 {
 	const struct ac_path_list *paths = &session->policy->policy.write_paths;
 	const struct ac_session_access *held = session->access;
-	int result = 0;
+	const struct ac_access_back back = back_of(session);
+	int directory = session->journal.directory_fd, result = 0;
+	bool own_done[AC_PATHS_MAX] = { false }, is_new = false;
+	bool *is_done = held ? held->progress->is_done : own_done;
 
 	for (unsigned i = 0; i < paths->count; i++) {
-		if (!is_noted(session, i) || (held && held->progress->is_done[i]))
+		if (is_done[i] || !is_noted(directory, i))
 			continue;
-		int one = revoke_path(session, &paths->entry[i], held ? held->fd[i] : -1);
+		int one = ac_access_take_back(
+			&back, &paths->entry[i], held ? held->fd[i] : -1, &session->err);
 
-		if (held)
-			held->progress->is_done[i] = one == 0;
+		is_new = is_new || one == 0;
+		is_done[i] = one == 0;
 		if (one && !result)
 			result = one;
 	}
-	return result;
+	if (!is_new && result)
+		return result;
+	struct ac_err *err = &session->err, ignored;
+	int written = write_note(session->policy, directory, is_done, result ? &ignored : err);
+
+	if (!result && held)
+		held->progress->is_over = written == 0;
+	return result ? result : written;
 }
 
 static int by_number(const void *a, const void *b)
@@ -244,7 +239,7 @@ static int start_child(struct ac_session *session)
 		return ac_fail_errno(&session->err, errno, "cannot start a process");
 	if (pid == 0) {
 		held->parent = parent;
-		die_with(parent);
+		ac_access_die_with(parent);
 		keep_own(session);
 		int result = revoke_all(session);
 
@@ -260,10 +255,12 @@ static bool is_all_done(const struct ac_session *session)
 {
 	unsigned count = session->policy->policy.write_paths.count;
 
+	if (session->access->progress->is_over)
+		return true;
 	for (unsigned i = 0; i < count; i++)
-		if (!session->access->progress->is_done[i] && is_noted(session, i))
+		if (is_noted(session->journal.directory_fd, i))
 			return false;
-	return true;
+	return true; /* nothing was ever given */
 }
 
 static int wait_for_child(struct ac_session *session)

@@ -56,6 +56,13 @@ rmdir /run/agentcell/sessions/bbbbbbbbbbbb
 chmod 700 /run/agentcell/sessions
 is "a lease whose session is gone is stale, also to sudo, whose real uid is the user's" \
 	"$(setpriv --ruid 4242 "$cellctl" account lease aaaaaaaaaaaa 74100 74102 2>&1)" 74101
+account release aaaaaaaaaaaa 74101
+mount -t tmpfs -o mode=755 tmpfs /var/lib && mkdir /var/lib/agentcell && mkdir -m 700 /var/lib/agentcell/acl && : >/var/lib/agentcell/acl/74101
+is "a uid that ACLs may name is not leased, nor by sudo" \
+	"$(setpriv --ruid 4242 "$cellctl" account lease aaaaaaaaaaaa 74101 74103 2>&1)" 74103
+like "however few there are" "$(account lease aaaaaaaaaaaa 74101 74101)" "every uid from 74101 to 74101 is in use"
+rm /var/lib/agentcell/acl/74101
+is "and is again without that note" "$(setpriv --ruid 4242 "$cellctl" account lease aaaaaaaaaaaa 74101 74101 2>&1)" 74101
 is "releasing twice is no error" "$(account release dddddddddddd 74100; account release dddddddddddd 74100)" ""
 account release aaaaaaaaaaaa 74101
 # Twenty at once: twenty numbers.

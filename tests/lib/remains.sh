@@ -43,6 +43,7 @@ remains() {
 	range_processes | sed 's/^/process /'
 	find /run/agentcell/sessions /run/agentcell/uids /run/agentcell/view -mindepth 1 \
 		! -name .last 2>/dev/null
+	find /var/lib/agentcell/acl -mindepth 1 2>/dev/null
 	find /run/userdb -name '*agentcell-*' 2>/dev/null
 	cell_cgroups | grep -vxF -f /run/cgroups.before
 	firewall_elements

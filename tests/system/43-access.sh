@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: ISC
 # access = acl: a project on overlayfs, which cannot be idmapped, is given to the session by ACLs, and
 # everything is as before afterwards: owners, modes and the ACLs that were there.  Also after an escape,
-# when everything was killed, and when the project was moved meanwhile.
+# when everything was killed, when the project was moved meanwhile, and when the machine went down.
 . "$(dirname "$0")/../lib/session.sh"
 
 role=agentcell-worker
@@ -179,6 +179,47 @@ equal 'back it is the same' "$(stat -c %i $project)" "$inode"
 nothing_left 'back at its place, without a restart,'
 rm $project/up
 as_before 'it is as before'
+
+# --- the power is cut: what is in /run is gone, the entries are on disk
+notes=/var/lib/agentcell/acl
+printf '[firewall]\nenabled = no\n' >>/etc/agentcell/agentcell.conf # whose elements a restart takes away
+begin 'echo made >up; sleep 60'
+uid=$(getfacl -c -n -p $project/secret | sed -n 's/^user:\(7[0-9]*\):.*/\1/p')
+check 'a note of the access lies on disk, for root alone' \
+	sh -c "[ \"\$(stat -c '%U %a' $notes $notes/$uid | tr '\n' ' ')\" = 'root 700 root 600 ' ]"
+crash
+for cell in $(cell_cgroups); do
+	echo 1 >"$cell/cgroup.kill"
+done
+wait_for 30 sh -c "! ps -eo uid=,stat= | grep '^ *$uid [^Z]'"
+for cell in $(cell_cgroups | sort -r); do
+	wait_for 10 rmdir "$cell"
+done
+umount $overlay
+find /run/agentcell /run/userdb -mindepth 1 ! -path /run/agentcell/kernel -delete # that is of this kernel
+mount -t tmpfs tmpfs /mnt # and what had been the device's number is another's
+before_them() { # the next uid that is looked at is that of the session that was cut off
+	[ -d /run/agentcell/uids ] || mkdir -m 700 /run/agentcell/uids
+	echo $((uid - 1)) >/run/agentcell/uids/.last
+}
+before_them
+listener_start || exit 1
+check 'the listener cannot take it back while the project is not there' \
+	wait_for 30 grep -q "access by ACL that was left .* uid $uid not used" /run/syslog
+equal "meanwhile another user's session gets the next uid" "$(agent other id -u 2>/run/err)" $((uid + 1))
+check '... and the note stands' test -e "$notes/$uid"
+listener_stop
+mount -t overlay overlay -o lowerdir=$home/lower,upperdir=$home/upper,workdir=$home/work $overlay
+umount /mnt
+check 'in the file system the entries are still there' sh -c "getfacl -c -n -p $project/secret | grep -q '^user:$uid:'"
+listener_start || exit 1
+nothing_left 'once the project is there again'
+check 'which is told' wait_for 10 grep -q "in the middle of it; its access by ACL is taken back, uid $uid is free" /run/syslog
+equal 'what was made is hers' "$(stat -c %U:%G $project/up)" dev:dev
+rm $project/up
+as_before 'it is as before'
+before_them
+equal 'and the uid is used again' "$(agent other id -u 2>/run/err)" "$uid"
 
 # --- FUSE shows ACLs and does not heed them
 if [ -e /dev/fuse ] && command -v bindfs >/dev/null; then
