@@ -83,7 +83,8 @@ plugin_stop() {
 	kill "$auditd"
 	wait "$auditd"
 	auditd=
-	wait_for 10 test ! -S /run/agentcell/agentcelld.sock
+	# It goes last: when it has let its lock go.
+	wait_for 10 flock -n /run/agentcell/agentcelld.lock true
 }
 
 load_start() {

@@ -117,6 +117,7 @@ for terminal in pipe terminal; do
 done
 
 # The wall clock, with sudo stopped all the while.
+rm -f /home/dev/project/up
 agent dev AGENTCELL_WALL_CLOCK=3 ./agent >/run/out 2>&1 &
 job=$!
 wait_for 20 test -e /home/dev/project/up
