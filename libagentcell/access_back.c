@@ -21,19 +21,21 @@ bool ac_access_is_same(int fd, const struct ac_path_entry *entry)
 	       status.st_ino == entry->inode;
 }
 
-struct lookup {
-	const char *path;
-};
+int ac_access_look_up(const struct ac_path_entry *entry)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS };
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, entry->path, &how, sizeof how);
+
+	return fd < 0 ? -errno : fd;
+}
 
 /* Runs as the user. */
 static int look_up(void *context)
 {
-	const struct lookup *lookup = context;
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS };
-	int fd = (int)syscall(SYS_openat2, AT_FDCWD, lookup->path, &how, sizeof how);
+	const struct ac_path_entry *const *entry = context;
 
-	return fd < 0 ? -errno : fd;
+	return ac_access_look_up(*entry);
 }
 
 void ac_access_die_with(pid_t parent)
@@ -71,8 +73,7 @@ static int revoke_for_good(const struct ac_access_back *back, const struct ac_pa
 int ac_access_take_back(const struct ac_access_back *back, const struct ac_path_entry *entry,
 	int held_fd, struct ac_err *err)
 {
-	struct lookup lookup = { entry->path };
-	ac_autoclose int fd = ac_identity_run(&back->user, look_up, &lookup, err);
+	ac_autoclose int fd = ac_identity_run(&back->user, look_up, &entry, err);
 	bool is_it = fd >= 0 && ac_access_is_same(fd, entry);
 
 	if (back->parent)

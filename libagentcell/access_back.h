@@ -12,6 +12,8 @@ struct ac_access_back {
 	pid_t parent; /* in a child: what it is to die with; else 0 */
 };
 
+/* What stands at the entry's path now, through no symlink: an O_PATH descriptor, or -errno. */
+int ac_access_look_up(const struct ac_path_entry *entry);
 bool ac_access_is_same(int fd, const struct ac_path_entry *entry);
 
 /* Again after each change of ids, which takes the signal away: one that lived on would walk beside

@@ -21,13 +21,6 @@
 /* A list of 32 paths of 4 KiB, each byte escaped to three, is less than 400 KiB. */
 #define NOTE_MAX ((size_t)512 * 1024)
 
-static void put_json(json_object **object)
-{
-	json_object_put(*object);
-}
-
-#define autoput __attribute__((cleanup(put_json)))
-
 #define FIELD(kind_, member) \
 	{ \
 		.name = #member, .kind = AC_FIELD_##kind_, \
@@ -65,7 +58,7 @@ static const char *wrong_with(const struct ac_access_note *note)
 
 char *ac_access_note_format(const struct ac_access_note *note, size_t *length)
 {
-	autoput json_object *root = wrong_with(note) ? NULL : ac_fields_write(fields, note);
+	ac_autojson json_object *root = wrong_with(note) ? NULL : ac_fields_write(fields, note);
 	const char *text = root ? json_object_to_json_string_length(root,
 					  JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE,
 					  length)
@@ -86,7 +79,7 @@ int ac_access_note_parse(
 	const char *text, size_t length, struct ac_access_note *note, struct ac_err *err)
 {
 	ac_autofree struct ac_access_note *read = calloc(1, sizeof *read);
-	autoput json_object *root = NULL;
+	ac_autojson json_object *root = NULL;
 	const char *bad;
 
 	if (!read)
@@ -104,13 +97,6 @@ int ac_access_note_parse(
 	return 0;
 }
 
-static int sync_directory(int directory)
-{
-	ac_autoclose int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	return fd < 0 || fsync(fd) != 0 ? -errno : 0;
-}
-
 /* Its own name must be on disk, too. */
 static int make_notes(struct ac_err *err)
 {
@@ -119,7 +105,7 @@ static int make_notes(struct ac_err *err)
 
 	if (notes < 0)
 		return notes;
-	int result = sync_directory(above);
+	int result = ac_sync_directory(above);
 
 	return result ? ac_fail_errno(err, -result, "sync " AC_STATE_DIRECTORY)
 		      : ac_take_fd(&notes);
@@ -131,7 +117,7 @@ static int remove_note(int notes, uid_t uid, struct ac_err *err)
 
 	snprintf(name, sizeof name, "%u", (unsigned)uid);
 	int result = unlinkat(notes, name, 0) != 0 && errno != ENOENT ? -errno
-								      : sync_directory(notes);
+								      : ac_sync_directory(notes);
 
 	return result ? ac_fail_errno(err, -result, "remove " AC_ACL_DIRECTORY "/%s", name) : 0;
 }
@@ -147,7 +133,7 @@ static int put_note(int notes, uid_t uid, const char *text, size_t length, struc
 
 	if (result)
 		return ac_fail_within(err, AC_ACL_DIRECTORY);
-	result = renameat(notes, unfinished, notes, name) != 0 ? -errno : sync_directory(notes);
+	result = renameat(notes, unfinished, notes, name) != 0 ? -errno : ac_sync_directory(notes);
 	return result ? ac_fail_errno(err, -result, "write " AC_ACL_DIRECTORY "/%s", name) : 0;
 }
 

@@ -111,10 +111,11 @@ static bool is_first_namespace(void)
 
 void ac_cgroup_levels(int levels[AC_CGROUP_LEVELS_MAX + 1])
 {
+	bool is_known = is_first_namespace();
 	unsigned count = 0;
 
 	for (int level = 2; level < 2 + AC_CGROUP_LEVELS_MAX; level++)
-		if (!is_first_namespace() || level == OF_ROOT || level == OF_UNIT)
+		if (!is_known || level == OF_ROOT || level == OF_UNIT)
 			levels[count++] = level;
 	levels[count] = 0;
 }

@@ -5,6 +5,13 @@
 
 #include <json-c/json.h>
 
+static inline void ac_json_put_pointer(json_object **object)
+{
+	json_object_put(*object);
+}
+
+#define ac_autojson __attribute__((cleanup(ac_json_put_pointer)))
+
 /* A string of bytes that may be anything, escaped (escape.h), of at most AC_PATH_MAX bytes; the
  * caller's.  NULL: no memory. */
 json_object *ac_json_escaped(const char *bytes);

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +16,7 @@
 
 #include "escape.h"
 #include "journal.h"
+#include "json_text.h"
 #include "safefile.h"
 #include "util.h"
 
@@ -43,11 +43,6 @@ static const struct event {
 const char *ac_log_event_name(unsigned event)
 {
 	return event < AC_LOG_COUNT ? events[event].name : NULL;
-}
-
-static void put_json(json_object **object)
-{
-	json_object_put(*object);
 }
 
 static void format_time(char text[], size_t size, uint64_t realtime_ms)
@@ -142,7 +137,7 @@ static int add_fields(json_object *object, const struct ac_log_field *fields, un
 int ac_log_format(char line[], size_t size, uint64_t realtime_ms, enum ac_log_event event,
 	const char *session_id, const struct ac_log_field *fields, unsigned count)
 {
-	__attribute__((cleanup(put_json))) json_object *object = json_object_new_object();
+	ac_autojson json_object *object = json_object_new_object();
 	const char *text;
 	int length, rc;
 

@@ -24,18 +24,11 @@
 /* Five lists of 32 paths of 4 KiB, each byte escaped to three, are less than 2.5 MiB. */
 #define POLICY_MAX ((size_t)4 * 1024 * 1024)
 
-static void put_json(json_object **object)
-{
-	json_object_put(*object);
-}
-
-#define autoput __attribute__((cleanup(put_json)))
-
 static json_object *to_json(const struct ac_session_policy *session)
 {
-	autoput json_object *root = json_object_new_object();
-	autoput json_object *plan = ac_fields_write(ac_plan_fields, &session->plan);
-	autoput json_object *policy = ac_fields_write(ac_policy_fields, &session->policy);
+	ac_autojson json_object *root = json_object_new_object();
+	ac_autojson json_object *plan = ac_fields_write(ac_plan_fields, &session->plan);
+	ac_autojson json_object *policy = ac_fields_write(ac_policy_fields, &session->policy);
 
 	if (!root || !plan || !policy)
 		return NULL;
@@ -61,7 +54,7 @@ static int check_ids(const struct ac_session_policy *session)
 
 int ac_policy_write(int session_fd, const struct ac_session_policy *session, struct ac_err *err)
 {
-	autoput json_object *root = to_json(session);
+	ac_autojson json_object *root = to_json(session);
 	const char *text;
 	size_t length;
 
@@ -93,7 +86,7 @@ static int from_json(json_object *root, struct ac_session_policy *session, const
 static bool is_what_we_write(
 	const struct ac_session_policy *session, const char *text, size_t length)
 {
-	autoput json_object *again = to_json(session);
+	ac_autojson json_object *again = to_json(session);
 	size_t again_length;
 	const char *again_text = again ? to_text(again, &again_length) : NULL;
 
@@ -105,7 +98,7 @@ static bool is_what_we_write(
 static int parse_into(
 	const char *text, size_t length, struct ac_session_policy *session, struct ac_err *err)
 {
-	autoput json_object *root = NULL;
+	ac_autojson json_object *root = NULL;
 	const char *bad;
 
 	if (ac_json_parse(text, length, &root) < 0)

@@ -226,9 +226,8 @@ int ac_write_all(int fd, const void *bytes, size_t length)
 	return 0;
 }
 
-static int sync_directory(int directory_fd)
+int ac_sync_directory(int directory_fd)
 {
-	/* The caller's descriptor may be O_PATH, which cannot be synced. */
 	ac_autoclose int fd = openat(directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0 || fsync(fd) < 0)
@@ -245,7 +244,7 @@ static int fill_new(int directory_fd, int fd, const void *bytes, size_t length, 
 	/* By root only: umask and group are whatever the calling program has. */
 	if ((geteuid() == 0 && fchown(fd, 0, 0) < 0) || fchmod(fd, mode) < 0 || fsync(fd) < 0)
 		return -errno;
-	return sync_directory(directory_fd);
+	return ac_sync_directory(directory_fd);
 }
 
 int ac_write_new(int directory_fd, const char *name, const void *bytes, size_t length, mode_t mode,

@@ -22,6 +22,9 @@ int ac_open_trusted_directory(const char *path, struct ac_err *err);
  * must be a directory, not a symlink, root's and not writable by others.  Returns an O_PATH fd. */
 int ac_make_directory(const char *path, mode_t mode, struct ac_err *err);
 
+/* The descriptor may be O_PATH, which cannot be synced itself. */
+int ac_sync_directory(int directory_fd);
+
 /* Creates name (O_EXCL) in the directory, writes all, fsyncs file and directory. */
 int ac_write_new(int directory_fd, const char *name, const void *bytes, size_t length, mode_t mode,
 	struct ac_err *err);

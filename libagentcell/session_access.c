@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -45,9 +44,7 @@ struct ac_session_access {
 /* The very object that was judged, so nobody's rights are asked again. */
 static int open_judged(const struct ac_path_entry *entry)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS };
-	ac_autoclose int fd = (int)syscall(SYS_openat2, AT_FDCWD, entry->path, &how, sizeof how);
+	ac_autoclose int fd = ac_access_look_up(entry);
 
 	return fd >= 0 && ac_access_is_same(fd, entry) ? ac_take_fd(&fd) : -1;
 }
