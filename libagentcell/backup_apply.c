@@ -13,8 +13,8 @@
  * setting the times of one would make the other look as if somebody had changed it.
  *
  * A restore that is killed anywhere leaves a tree that the next one completes: each step is a
- * difference less.  So nothing is synced either: after a power loss it is run again, and until then
- * it would wait for whatever else the disk has to write.
+ * difference less.  So nothing is synced on the way; what was changed is on disk before it is called done
+ * (backup_flush.h), because "restored" is believed after a power loss as well.
  */
 #include "backup_apply.h"
 

@@ -123,8 +123,11 @@ static int put_file(struct ac_restorer *restorer, const struct ac_spot *spot,
 		return ac_fail_errno(err, errno, "make a file beside it");
 	int result = write_content(restorer, fd, want, err);
 
-	return result ? result
-		      : ac_restore_metadata(restorer->restore, fd, want, spot->name, inherits, err);
+	if (!result)
+		result = ac_restore_metadata(restorer->restore, fd, want, spot->name, inherits, err);
+	if (!result)
+		ac_flush_file(restorer->restore, &fd);
+	return result;
 }
 
 static int put_symlink(struct ac_restore *restore, const struct ac_spot *spot,
@@ -191,6 +194,8 @@ static int take_place(const struct ac_spot *spot, const struct ac_task *task, co
 static int put_as(struct ac_restorer *restorer, const struct ac_spot *spot,
 	const struct ac_entry *want, const char *name, struct ac_err *err)
 {
+	if (!spot->directory || want->type != AC_ENTRY_REGULAR)
+		ac_flush_whole(restorer->restore);
 	if (want->type == AC_ENTRY_REGULAR)
 		return put_file(restorer, spot, want, name, err);
 	if (want->type == AC_ENTRY_SYMLINK)
@@ -254,6 +259,8 @@ int ac_restore_mkdir(struct ac_restorer *restorer, const struct ac_task *task, s
 		return ac_fail_errno(
 			err, result == -EEXIST ? EAGAIN : -result, "make the directory");
 	tree->touched[directory] = tree->is_unseen[directory] = true;
+	/* When it has its name, nothing below it may be asked for any more. */
+	ac_flush_whole(restorer->restore);
 	return 0;
 }
 

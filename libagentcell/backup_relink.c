@@ -125,6 +125,7 @@ static int link_beside(struct ac_restorer *restorer, const struct ac_spot *spot,
 		unlinkat(spot->fd, temporary, 0);
 		return result;
 	}
+	ac_flush_whole(restorer->restore); /* the file's count of names is its inode's */
 	restorer->restore->outcome->linked++;
 	return 0;
 }

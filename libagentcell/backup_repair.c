@@ -160,7 +160,22 @@ static int repair_symlink(struct ac_restore *restore, const struct ac_spot *spot
 		ac_restore_note(restore, spot->name);
 	if (utimensat(spot->fd, spot->name, times, AT_SYMLINK_NOFOLLOW) < 0)
 		return ac_fail_errno(err, errno, "set the times");
+	ac_flush_whole(restore);
 	return 0;
+}
+
+/* An O_PATH descriptor cannot be synced. */
+static void flush_repaired(struct ac_restore *restore, int path_fd, mode_t mode)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", path_fd);
+	ac_autoclose int fd = S_ISREG(mode) ? open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC) : -1;
+
+	if (fd < 0)
+		ac_flush_whole(restore);
+	else
+		ac_flush_file(restore, &fd);
 }
 
 static int repair_at(struct ac_restore *restore, const struct ac_spot *spot,
@@ -181,8 +196,11 @@ static int repair_at(struct ac_restore *restore, const struct ac_spot *spot,
 	if (st.st_ino != task->have->inode || S_ISLNK(st.st_mode))
 		return ac_fail(err, EAGAIN, "%s was replaced by somebody; run the restore again",
 			spot->name);
-	return ac_restore_metadata(
+	result = ac_restore_metadata(
 		restore, fd, task->want, spot->name, (task->change & AC_CHANGE_XATTR) != 0, err);
+	if (!result)
+		flush_repaired(restore, fd, st.st_mode);
+	return result;
 }
 
 int ac_restore_repair(struct ac_restore *restore, const struct ac_task *task, struct ac_err *err)

@@ -9,19 +9,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "backup_apply.h"
 #include "backup_make.h"
 #include "util.h"
 
-#define SYNC_MAX 4096 /* things that were changed */
 #define LOCK_WAIT_S 20
 
 static bool is_untouchable(const struct ac_restore *restore, const struct ac_difference *difference)
@@ -246,34 +243,6 @@ static int refuse_live(struct ac_restore *restore, struct ac_err *err)
 			  : result;
 }
 
-/* "Restored" is believed after a power loss as well, so it has to be on disk.  In place that costs
- * about a tenth of a second (measured: 2,000 files 0.03 to 0.15 s); a whole tree of 20,000 would
- * take a third longer, and cp does not wait for it either. */
-static int sync_roots(struct ac_restore *restore, struct ac_err *err)
-{
-	struct open_how how = {
-		.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-	};
-	struct ac_restore_outcome *outcome = restore->outcome;
-
-	if (outcome->written + outcome->removed + outcome->repaired + outcome->linked > SYNC_MAX)
-		return 0;
-	outcome->is_synced = true;
-	for (uint64_t at = 0; at < restore->target.roots_length;
-		at += strlen(restore->target.roots + at) + 1) {
-		const char *root = restore->target.roots + at;
-		ac_autoclose int fd = (int)syscall(SYS_openat2, AT_FDCWD, root, &how, sizeof how);
-
-		if (fd < 0)
-			outcome->is_synced = false; /* it may deny its owner */
-		else if (syncfs(fd) < 0)
-			return ac_fail_errno(err, errno,
-				"everything is restored, but %s may not be on disk", root);
-	}
-	return 0;
-}
-
 static int compare_and_apply(struct ac_restore *restore, struct ac_err *err)
 {
 	/* The backup of the present state has opened it already; a look has not. */
@@ -307,7 +276,7 @@ static int compare_and_apply(struct ac_restore *restore, struct ac_err *err)
 		if (result)
 			*err = restore->err;
 		else
-			result = sync_roots(restore, err);
+			result = ac_flush_finish(restore, err);
 		ac_tree_fini(&restore->present_tree);
 	}
 	ac_tree_fini(&restore->tree);
@@ -330,6 +299,7 @@ static int lock_restores(int store_fd, struct ac_err *err)
 
 static void free_restore(struct ac_restore *restore)
 {
+	ac_flush_forget(restore);
 	ac_manifest_fini(&restore->target);
 	ac_manifest_fini(&restore->present);
 	if (restore->shelf.packs)

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "backup_compare.h"
+#include "backup_flush.h"
 #include "backup_pack.h"
 #include "backup_select.h"
 #include "backup_tree.h"
@@ -37,9 +38,10 @@ struct ac_restore {
 	struct ac_selection selection;
 	struct ac_task *tasks;
 	size_t task_count, task_room;
-	pthread_mutex_t lock; /* outcome, err */
+	pthread_mutex_t lock; /* outcome, err, flush */
 	struct ac_err err;
 	unsigned conflicts;
+	struct ac_flush flush;
 	size_t *queue, queue_length, next; /* tasks for several threads */
 	_Atomic bool stop;
 };

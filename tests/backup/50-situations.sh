@@ -172,11 +172,25 @@ check 'json lists sizes' sh -c "setpriv --reuid $uid --regid $gid --clear-groups
 	/usr/bin/python3 -c 'import json, sys; b = json.load(sys.stdin); assert len(b) > 5 and all(x[\"own_bytes\"] > 0 for x in b)'"
 
 # --- "Restored" means on disk.
+as_user ln -s f1 "$project/link"
+next_id && make "$project" >/dev/null && finish_backup "$id" 1 99 0 0
+one=$id
+sync_fails() { # the fault, what is told, what is spoiled: a shell command in the project
+	as_user sh -c "cd '$project' && $3"
+	as_user env LD_PRELOAD="$B/backup/fault.so" "$1" "$B/bin/agentcell" restore --store "$store" "$one" \
+		>"$base/out" 2>&1
+	equal "a restore that the disk does not take fails: ${1%%=*}, $3" $? 1
+	check 'and says so' grep -q "$2 may not be on disk: Input/output error" "$base/out"
+}
+sync_fails "FAULT_FSYNC=$project/f1" 'a file' 'echo spoiled >f1'
+sync_fails "FAULT_FSYNC=$project" 'a directory' 'echo spoiled >f1'
+sync_fails "FAULT_FSYNC=$project/f1" 'a file' 'chmod 0600 f1'
+sync_fails "FAULT_FSYNC=$project" 'a directory' 'echo added >not-there-before'
+sync_fails FAULT_SYNCFS=1 "$project" 'rm link'
+# A few files do not wait for the whole file system.
 as_user sh -c "echo spoiled >'$project/f1'"
-as_user env LD_PRELOAD="$B/backup/fault.so" FAULT_SYNC=1 "$B/bin/agentcell" restore --store "$store" "$one" \
-	>"$base/out" 2>&1
-equal 'a restore that the disk does not take fails' $? 1
-check 'and says so' grep -q 'may not be on disk: Input/output error' "$base/out"
+check 'one file is no matter of the file system' as_user env LD_PRELOAD="$B/backup/fault.so" FAULT_SYNCFS=1 \
+	"$B/bin/agentcell" restore --store "$store" "$one"
 as_user sh -c "echo spoiled >'$project/f1'"
 check 'one that it takes' sh -c "setpriv --reuid $uid --regid $gid --clear-groups '$B/bin/agentcell' restore --json \
 	--store '$store' $one | /usr/bin/python3 -c 'import json, sys; assert json.load(sys.stdin)[\"synced\"]'"

@@ -8,7 +8,8 @@
  *   FAULT_NOSPACE_AT=n     call n and all after it that need space
  *   FAULT_NOSPACE_ONLY=n   call n alone: somebody has made room meanwhile
  *   FAULT_CHANGE=path      that file is written to after each read of any
- *   FAULT_SYNC=1           syncfs fails with EIO
+ *   FAULT_SYNCFS=1         syncfs fails with EIO
+ *   FAULT_FSYNC=path       fsync of that file or directory does
  *   FAULT_REPORT=path      the number of calls, written when the process ends
  */
 #include <dlfcn.h>
@@ -18,6 +19,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/xattr.h>
@@ -101,7 +103,6 @@ ssize_t write(int fd, const void *bytes, size_t length)
 WRAP(ssize_t, pwrite, 1, (int fd, const void *b, size_t n, off_t o), (fd, b, n, o))
 WRAP(ssize_t, pwrite64, 1, (int fd, const void *b, size_t n, off_t o), (fd, b, n, o))
 WRAP(int, ftruncate, 1, (int fd, off_t n), (fd, n))
-WRAP(int, fsync, 0, (int fd), (fd))
 WRAP(int, fdatasync, 0, (int fd), (fd))
 WRAP(int, mkdirat, 1, (int d, const char *p, mode_t m), (d, p, m))
 WRAP(int, mknodat, 1, (int d, const char *p, mode_t m, dev_t v), (d, p, m, v))
@@ -147,9 +148,25 @@ ssize_t pread64(int fd, void *bytes, size_t length, off64_t offset)
 	return got;
 }
 
+int fsync(int fd)
+{
+	const char *wanted = getenv("FAULT_FSYNC");
+	char link[64], path[4096];
+
+	fault(0);
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	ssize_t length = wanted ? readlink(link, path, sizeof path) : -1;
+
+	if (length > 0 && (size_t)length == strlen(wanted) && !memcmp(path, wanted, (size_t)length)) {
+		errno = EIO;
+		return -1;
+	}
+	return REAL(fsync)(fd);
+}
+
 int syncfs(int fd)
 {
-	if (wish("FAULT_SYNC")) {
+	if (wish("FAULT_SYNCFS")) {
 		errno = EIO;
 		return -1;
 	}

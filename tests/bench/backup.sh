@@ -53,6 +53,10 @@ ratio() { # a b
 	echo "$(median "$1") $(median "$2")" | awk '$1 != "-" && $2 != "-" && $2 > 0 { printf "%.2f", $1 / $2; exit } { printf "-" }'
 }
 
+without() { # a b c: (a - b) / c
+	echo "$(median "$1") $(median "$2") $(median "$3")" | awk '$3 > 0 { printf "%.2f", ($1 - $2) / $3; exit } { printf "-" }'
+}
+
 serial=0
 backup() {
 	serial=$((serial + 1))
@@ -138,7 +142,8 @@ table() {
 		show 'second: borg zstd,1' borg2 ''
 		show 'second: rsync --link-dest' rsync2 ''
 	fi
-	show 'restore in place: agentcell' in_place "$(ratio in_place walk2) stat walks, the backup before it included"
+	show 'restore in place: agentcell' in_place "$(ratio in_place walk2) stat walks, the backup before it included;"
+	printf '%-34s %8s   %s\n' '' '' "without it $(without in_place second walk2) (goal: 1 and the changed files)"
 	show 'restore of all: agentcell' whole "$(ratio whole copy) of cp -a (goal 0.5)"
 	show 'copy of all: cp -a' copy ''
 }

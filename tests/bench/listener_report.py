@@ -24,11 +24,13 @@ elif piece.startswith("rate"):
 else:
     names = list(dict.fromkeys(row[1] for row in rows))
     for name in names:
-        states = {state: [row for row in rows if row[0] == state and row[1] == name] for state in ("off", "on", "watched")}
+        states = {state: [row for row in rows if row[0] == state and row[1] == name]
+                  for state in ("off", "on", "one", "watched")}
         for column, word in ((2, "wall"), (3, "cpu")):
             if not all(states.values()):
                 continue
-            off, on, watched = (statistics.median(float(row[column]) for row in got) for got in states.values())
+            off, on, one, watched = (statistics.median(float(row[column]) for row in got) for got in states.values())
             if off:
-                print("  %-8s %-4s off %8.1f  on %8.1f  watched %8.1f   watched/on %.3f  watched/off %.3f  (%d runs each)" %
-                      (name, word, off, on, watched, watched / on, watched / off, len(states["off"])))
+                print("  %-8s %-4s off %8.1f  on %8.1f  one rule %8.1f  watched %8.1f"
+                      "   watched/off %.3f  one/off %.3f  watched/one %.3f  (%d runs each)" %
+                      (name, word, off, on, one, watched, watched / off, one / off, watched / one, len(states["off"])))
