@@ -124,7 +124,8 @@ static int put_file(struct ac_restorer *restorer, const struct ac_spot *spot,
 	int result = write_content(restorer, fd, want, err);
 
 	if (!result)
-		result = ac_restore_metadata(restorer->restore, fd, want, spot->name, inherits, err);
+		result = ac_restore_metadata(
+			restorer->restore, fd, want, spot->name, inherits, err);
 	if (!result)
 		ac_flush_file(restorer->restore, &fd);
 	return result;
@@ -252,7 +253,10 @@ int ac_restore_mkdir(struct ac_restorer *restorer, const struct ac_task *task, s
 		spot.name = temporary;
 		result = ac_tree_build_beside(tree, directory, temporary);
 	}
-	if (!result && mkdirat(spot.fd, spot.name, 0700) < 0)
+	/* Below one that only the user can enter, the mode may be right at once. */
+	mode_t mode = tree->is_unseen[spot.directory] ? task->want->mode & 0777 : 0;
+
+	if (!result && mkdirat(spot.fd, spot.name, mode | 0700) < 0)
 		result = -errno;
 	ac_tree_leave(tree, &spot);
 	if (result)

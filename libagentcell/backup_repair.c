@@ -223,8 +223,11 @@ int ac_restore_directory(struct ac_restore *restore, uint32_t directory, struct 
 
 	if (fd < 0)
 		return ac_fail_errno(err, -fd, "open the directory");
+	/* One that was made just now has no attributes but what it inherited. */
+	bool may_have_xattrs = !restore->tree.is_unseen[directory] || !row->parent ||
+			       restore->tree.inherits[row->parent];
 	int result = ac_restore_metadata(restore, fd, want,
-		ac_entry_name(ac_entry_at(&restore->target, row->entry)), true, err);
+		ac_entry_name(ac_entry_at(&restore->target, row->entry)), may_have_xattrs, err);
 
 	ac_tree_unpin(&restore->tree, directory);
 	return result;

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "backup_compare.h"
+#include "backup_crew.h"
 #include "backup_flush.h"
 #include "backup_pack.h"
 #include "backup_select.h"
@@ -42,8 +43,11 @@ struct ac_restore {
 	struct ac_err err;
 	unsigned conflicts;
 	struct ac_flush flush;
-	size_t *queue, queue_length, next; /* tasks for several threads */
+	const struct ac_job *job; /* what the threads are at */
+	size_t next; /* of its items */
 	_Atomic bool stop;
+	const struct ac_task **directory_tasks; /* by directory, while they are made */
+	bool has_failed; /* while directories are finished: nothing gets its name */
 };
 
 /* One thread's tools. */
