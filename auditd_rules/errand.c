@@ -70,24 +70,35 @@ static void move_nowhere(int cgroup_fd)
 	nanosleep(&moment, NULL);
 }
 
-/* Moves before closing: a session waits for those.  The mutex is held, but for what takes long. */
+enum errand { NOTHING, MOVE, CLOSE };
+
+/* Moves before closing: a session waits for those.  The clock is asked once: between two looks at it the
+ * time could run out, and what was no move would be the closing of a descriptor that is not there. */
+static enum errand next_errand(const struct ac_errands *errands)
+{
+	if (now_ms() < errands->moves_until_ms)
+		return MOVE;
+	return errands->fd_count ? CLOSE : NOTHING;
+}
+
+/* The mutex is held, but for what takes long. */
 static void run_errands(struct ac_errands *errands)
 {
+	enum errand what;
 	int cgroup_fd = -1;
 
-	while (errands->fd_count || now_ms() < errands->moves_until_ms) {
-		bool moves = now_ms() < errands->moves_until_ms;
-		int fd = moves ? -1 : errands->fds[--errands->fd_count];
+	while ((what = next_errand(errands)) != NOTHING) {
+		int fd = what == CLOSE ? errands->fds[--errands->fd_count] : -1;
 
 		pthread_mutex_unlock(&errands->mutex);
 		if (fd >= 0)
 			close(fd);
-		if (moves && cgroup_fd < 0)
+		if (what == MOVE && cgroup_fd < 0)
 			cgroup_fd = open_own_cgroup();
-		if (moves)
+		if (what == MOVE)
 			move_nowhere(cgroup_fd);
 		pthread_mutex_lock(&errands->mutex);
-		if (moves && cgroup_fd < 0)
+		if (what == MOVE && cgroup_fd < 0)
 			errands->moves_until_ms = 0; /* no cgroup of version 2 to be seen */
 	}
 	if (cgroup_fd >= 0)

@@ -2,6 +2,10 @@
 /*
  * Taking back the access that a session had by ACL: path by path, in a child where the caller must not
  * stand still.  Parent and child share a page that says what is done, so that no tree is walked twice.
+ *
+ * The child of such a caller is there from the session's start: it holds the declared objects open, so
+ * that they are found wherever they were moved, and it alone looks up their paths, which may lie on a
+ * server that is gone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +29,7 @@
 #include "session.h"
 #include "util.h"
 
-#define MOMENT_MS 300
+#define MOMENT_MS 50 /* a small project's end is not put off to the next second */
 
 struct progress { /* shared memory */
 	bool is_done[AC_PATHS_MAX];
@@ -34,12 +38,15 @@ struct progress { /* shared memory */
 };
 
 struct ac_session_access {
-	int fd[AC_PATHS_MAX]; /* the declared object, or -1 */
+	int fd[AC_PATHS_MAX]; /* in the child: the declared object, or -1 */
 	struct progress *progress;
 	pid_t child; /* or 0 */
 	pid_t parent; /* in the child; else 0 */
-	int child_fd;
+	int child_fd, go_fd; /* its pidfd, the pipe by which it is told to begin; or -1 */
+	bool has_waited;
 };
+
+static int start_child(struct ac_session *session);
 
 /* The very object that was judged, so nobody's rights are asked again. */
 static int open_judged(const struct ac_path_entry *entry)
@@ -65,12 +72,19 @@ void ac_session_hold_access(struct ac_session *session)
 		free(held);
 		return;
 	}
-	held->child_fd = -1;
-	for (unsigned i = 0; i < AC_PATHS_MAX; i++)
-		held->fd[i] = i < policy->write_paths.count
-				      ? open_judged(&policy->write_paths.entry[i])
-				      : -1;
+	held->child_fd = held->go_fd = -1;
 	session->access = held;
+	(void)start_child(session); /* or again when it is needed */
+}
+
+static void forget_child(struct ac_session_access *held)
+{
+	held->child = 0;
+	held->has_waited = false;
+	if (held->child_fd >= 0)
+		close(ac_take_fd(&held->child_fd));
+	if (held->go_fd >= 0)
+		close(ac_take_fd(&held->go_fd));
 }
 
 void ac_session_leave_access(struct ac_session *session)
@@ -79,17 +93,13 @@ void ac_session_leave_access(struct ac_session *session)
 
 	if (!held)
 		return;
-	for (unsigned i = 0; i < AC_PATHS_MAX; i++)
-		if (held->fd[i] >= 0)
-			close(held->fd[i]);
 	/* Whoever has the session next begins again. */
 	if (held->child > 0) {
 		(void)kill(held->child, SIGKILL);
 		while (waitpid(held->child, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
-	if (held->child_fd >= 0)
-		close(held->child_fd);
+	forget_child(held);
 	munmap(held->progress, sizeof *held->progress);
 	free(held);
 }
@@ -198,54 +208,73 @@ static int revoke_all(struct ac_session *session)
 	return result ? result : written;
 }
 
-static int by_number(const void *a, const void *b)
+/* The parent's connections must end when the parent ends them. */
+static void keep_own(int one, int other)
 {
-	const int *left = a, *right = b;
+	unsigned low = (unsigned)(one < other ? one : other),
+		 high = (unsigned)(one < other ? other : one);
 
-	return (*left > *right) - (*left < *right);
+	if (low > 3)
+		(void)close_range(3, low - 1, 0);
+	if (high > low + 1)
+		(void)close_range(low + 1, high - 1, 0);
+	(void)close_range(high + 1, ~0u, 0);
 }
 
-/* The parent's connections must end when the parent ends them. */
-static void keep_own(const struct ac_session *session)
+/* Holds, waits for the word, takes back.  Without a word the parent has let go of the session. */
+static _Noreturn void be_child(struct ac_session *session, pid_t parent, int go_fd)
 {
-	int kept[AC_PATHS_MAX + 1];
-	unsigned from = 3;
+	const struct ac_path_list *paths = &session->policy->policy.write_paths;
+	struct ac_session_access *held = session->access;
+	char word;
 
-	memcpy(kept, session->access->fd, sizeof session->access->fd);
-	kept[AC_PATHS_MAX] = session->journal.directory_fd;
-	qsort(kept, AC_COUNT(kept), sizeof kept[0], by_number);
-	for (size_t i = 0; i < AC_COUNT(kept); i++) {
-		if (kept[i] < (int)from)
-			continue;
-		if (kept[i] > (int)from)
-			(void)close_range(from, (unsigned)kept[i] - 1, 0);
-		from = (unsigned)kept[i] + 1;
-	}
-	(void)close_range(from, ~0u, 0);
+	held->parent = parent;
+	ac_access_die_with(parent);
+	keep_own(session->journal.directory_fd, go_fd);
+	for (unsigned i = 0; i < paths->count; i++)
+		held->fd[i] = open_judged(&paths->entry[i]);
+	if (read(go_fd, &word, 1) != 1)
+		_exit(1);
+	int result = revoke_all(session);
+
+	held->progress->err = session->err;
+	_exit(result ? 1 : 0);
 }
 
 static int start_child(struct ac_session *session)
 {
 	struct ac_session_access *held = session->access;
 	pid_t parent = getpid();
+	int word[2];
 
+	if (pipe2(word, O_CLOEXEC) != 0)
+		return ac_fail_errno(&session->err, errno, "cannot make a pipe");
+	ac_autoclose int go_fd = word[0];
+
+	held->go_fd = word[1];
 	held->progress->err.code = 0;
 	pid_t pid = fork();
 
-	if (pid < 0)
-		return ac_fail_errno(&session->err, errno, "cannot start a process");
-	if (pid == 0) {
-		held->parent = parent;
-		ac_access_die_with(parent);
-		keep_own(session);
-		int result = revoke_all(session);
+	if (pid == 0)
+		be_child(session, parent, go_fd);
+	if (pid < 0) {
+		int code = errno;
 
-		held->progress->err = session->err;
-		_exit(result ? 1 : 0);
+		forget_child(held);
+		return ac_fail_errno(&session->err, code, "cannot start a process");
 	}
 	held->child = pid;
 	held->child_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	return 0;
+}
+
+/* A second word would be nobody's: the pipe is closed with the first. */
+static void let_go(struct ac_session_access *held)
+{
+	if (held->go_fd < 0)
+		return;
+	(void)!write(held->go_fd, "", 1);
+	close(ac_take_fd(&held->go_fd));
 }
 
 static bool is_all_done(const struct ac_session *session)
@@ -266,16 +295,15 @@ static int wait_for_child(struct ac_session *session)
 	struct pollfd poll_fd = { .fd = held->child_fd, .events = POLLIN };
 	pid_t pid;
 
-	(void)poll(&poll_fd, 1, MOMENT_MS);
+	(void)poll(&poll_fd, 1, held->has_waited ? 0 : MOMENT_MS);
+	held->has_waited = true;
 	pid = waitpid(held->child, NULL, WNOHANG);
 	if (pid == 0 || (pid < 0 && errno == EINTR)) {
 		session->comes_again = true; /* the moment was the wait */
 		return ac_fail(&session->err, EAGAIN,
 			"still taking back the session's access to its paths");
 	}
-	if (held->child_fd >= 0)
-		close(ac_take_fd(&held->child_fd));
-	held->child = 0;
+	forget_child(held);
 	if (is_all_done(session))
 		return 0;
 	session->err = held->progress->err;
@@ -297,5 +325,8 @@ int ac_session_revoke_access(struct ac_session *session)
 		return 0;
 	if (!session->access->child)
 		result = start_child(session);
-	return result ? result : wait_for_child(session);
+	if (result)
+		return result;
+	let_go(session->access);
+	return wait_for_child(session);
 }

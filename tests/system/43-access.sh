@@ -141,6 +141,7 @@ equal 'and what was made is hers' "$(stat -c %U:%G $project/up)" dev:dev
 rm $project/up
 as_before 'after a crash all is as before'
 
+notes=/var/lib/agentcell/acl
 # --- moved meanwhile.  What lay on the lower layer is copied by mv, what was made here is renamed.
 cp -a $project $overlay/own && project=$overlay/own
 listing >/run/before
@@ -180,8 +181,38 @@ nothing_left 'back at its place, without a restart,'
 rm $project/up
 as_before 'it is as before'
 
+# --- its path leads to a server that is gone: nobody waits for that but the one who looks
+if [ -e /dev/fuse ]; then
+	begin "$until_stopped"
+	crash
+	cat >/run/gone.py <<-'END'
+		import ctypes, os, sys, time
+		fd = os.open("/dev/fuse", os.O_RDWR)
+		options = b"fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other" % fd
+		if ctypes.CDLL(None).mount(b"gone", os.fsencode(sys.argv[1]), b"fuse", 0, options):
+		    sys.exit("mount")
+		open("/run/gone", "w").close()
+		time.sleep(600)
+	END
+	/usr/bin/python3 /run/gone.py $overlay 8>&- &
+	server=$!
+	wait_for 10 test -e /run/gone
+	refute 'control: who looks there waits' timeout 2 stat $project
+	listener_start
+	equal 'a listener that has access to take back there starts all the same' "$?" 0
+	equal "another user's session runs meanwhile" "$(agent other sh -c 'echo "$AGENTCELL_SESSION" | grep -c .' 2>/run/err)" 1
+	check '... and the access is not forgotten' sh -c "ls $notes/7* >/dev/null"
+	umount -l $overlay
+	kill "$server"
+	wait "$server" 2>/dev/null
+	nothing_left 'when the server is back'
+	rm $project/up
+	as_before 'it is as before'
+else
+	skip 'a server that is gone' 'needs /dev/fuse'
+fi
+
 # --- the power is cut: what is in /run is gone, the entries are on disk
-notes=/var/lib/agentcell/acl
 printf '[firewall]\nenabled = no\n' >>/etc/agentcell/agentcell.conf # whose elements a restart takes away
 begin 'echo made >up; sleep 60'
 uid=$(getfacl -c -n -p $project/secret | sed -n 's/^user:\(7[0-9]*\):.*/\1/p')

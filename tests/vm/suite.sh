@@ -7,3 +7,4 @@ for program in $(sed -n 's/.*agentcell[.]suite=\([^ ]*\).*/\1/p' /proc/cmdline |
 	echo "# $program"
 	timeout -k 10 3000 "./$program" || echo "# $program: exit status $?"
 done
+dmesg | grep -E 'agentcell|segfault|soft lockup|hung task' | tail -20 | sed 's/^/# /'
