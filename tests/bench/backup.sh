@@ -109,15 +109,19 @@ restore() {
 		--store "$work/store/user" "$id"
 }
 
-# Nothing is removed between the runs: ext4 makes files five times slower just after many were removed.
+# Nothing is removed between the runs: ext4 makes files five times slower just after many were removed (for
+# five minutes).  None pays for the write-back of what was made before it.
 restore_round() {
 	backup ignored
 	change_20 "$1"
+	sync
 	restore in_place
 	mv "$work/tree" "$work/away"
+	sync
 	timed copy cp -a "$work/away" "$work/tree"
 	mv "$work/tree" "$work/old.$serial.copy"
 	mkdir "$work/tree" && chown $uid:$uid "$work/tree"
+	sync
 	restore whole
 	mv "$work/tree" "$work/old.$serial.whole"
 	mv "$work/away" "$work/tree"
