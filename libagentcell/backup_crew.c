@@ -41,11 +41,11 @@ static void *work(void *context)
 
 static unsigned wanted_threads(size_t count)
 {
+	if (count < ALONE)
+		return 1;
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned wanted = processors < 2 ? 2 : (unsigned)processors;
 
-	if (count < ALONE)
-		return 1;
 	return wanted > THREADS_MAX ? THREADS_MAX : wanted;
 }
 

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,12 +18,24 @@
 
 #define SYNC_MAX 4096 /* things that were changed */
 
+/* The directories need descriptors as well (backup_node.c: half of what there is). */
+static size_t find_room(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 1;
+	return limit.rlim_cur / 8 < AC_FLUSH_FILES_MAX ? limit.rlim_cur / 8 : AC_FLUSH_FILES_MAX;
+}
+
 void ac_flush_file(struct ac_restore *restore, int *fd)
 {
 	struct ac_flush *flush = &restore->flush;
 
 	pthread_mutex_lock(&restore->lock);
-	if (flush->count == AC_FLUSH_FILES_MAX)
+	if (!flush->room)
+		flush->room = find_room();
+	if (flush->count >= flush->room)
 		flush->is_whole = true;
 	else if (!flush->is_whole)
 		flush->files[flush->count++] = ac_take_fd(fd);

@@ -15,13 +15,14 @@
 
 #include "err.h"
 
-#define AC_FLUSH_FILES_MAX 128 /* descriptors that are kept open until the end */
+#define AC_FLUSH_FILES_MAX \
+	128 /* descriptors that are kept open until the end; and of the limit an eighth */
 
 struct ac_restore;
 
 struct ac_flush { /* all zero at first */
 	int files[AC_FLUSH_FILES_MAX];
-	size_t count;
+	size_t count, room;
 	bool is_whole;
 };
 

@@ -187,6 +187,12 @@ sync_fails "FAULT_FSYNC=$project" 'a directory' 'echo spoiled >f1'
 sync_fails "FAULT_FSYNC=$project/f1" 'a file' 'chmod 0600 f1'
 sync_fails "FAULT_FSYNC=$project" 'a directory' 'echo added >not-there-before'
 sync_fails FAULT_SYNCFS=1 "$project" 'rm link'
+as_user sh -c "cd '$project' && for i in \$(seq 200); do mkdir -p many/\$i && echo \$i >many/\$i/file; done"
+next_id && make "$project" >/dev/null && finish_backup "$id" 1 99 0 0
+as_user sh -c "for file in '$project'/many/*/file; do echo spoiled >\$file; done"
+check 'with few descriptors' sh -c "ulimit -n 64; exec setpriv --reuid $uid --regid $gid --clear-groups '$B/bin/agentcell' restore --store '$store' $id"
+equal 'all 200 files in 200 directories are back' "$(cat "$project"/many/*/file | sort -n | tr '\n' ' ')" "$(seq 200 | tr '\n' ' ')"
+as_user rm -r "$project/many"
 # A few files do not wait for the whole file system.
 as_user sh -c "echo spoiled >'$project/f1'"
 check 'one file is no matter of the file system' as_user env LD_PRELOAD="$B/backup/fault.so" FAULT_SYNCFS=1 \
