@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The view's /etc/gitconfig: which repositories are the session's, and who makes its commits.  Of the
- * user's own configuration only name and e-mail go in, since much of the rest names programs.
+ * The view's /etc/gitconfig: which repositories are the session's, that owners do not matter, and who makes
+ * its commits.  Of the user's own configuration only name and e-mail go in, since much of the rest names
+ * programs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -150,6 +151,9 @@ static void write_config(const struct ac_view *view, FILE *stream)
 		fputs("\tdirectory = ", stream);
 		put_quoted(stream, list->entry[i].path);
 	}
+	/* The index notes each file's owner, and in here that is another one: compared, it would have the
+	 * first "git status" on either side read every file of the tree again. */
+	fputs("[core]\n\tcheckStat = minimal\n", stream);
 	find_author(view, &author);
 	if (*author.name || *author.email)
 		fputs("[user]\n", stream);

@@ -67,6 +67,14 @@ equal 'git works inside' "$?" 0
 check 'and outside, on what it made' as dev sh -ec 'git status >/dev/null; git log -1 --format=%s | grep -qx inside; echo x >new; git add new; git commit -qm outside'
 agent dev sh -ec 'git log -1 --format=%s | grep -qx outside; git fsck' >/run/out 2>&1
 equal 'and inside again' "$?" 0
+# The index notes owners.  Were they compared, every file would be read again on the way in and on the way out.
+find $project -type f -exec touch -h -d '1 hour ago' {} +
+as dev git status >/dev/null
+index=$(sha256sum <$project/.git/index)
+agent dev git status >/run/out 2>&1
+equal 'git status inside finds the index good' "$(sha256sum <$project/.git/index)" "$index"
+agent dev git -c core.checkStat=default status >/run/out 2>&1
+refute 'control: with owners compared it does not' test "$(sha256sum <$project/.git/index)" = "$index"
 equal 'all of it is hers' "$(find $project/.git ! -user dev | wc -l)" 0
 nothing_left ownership
 finish
