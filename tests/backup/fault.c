@@ -157,7 +157,8 @@ int fsync(int fd)
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	ssize_t length = wanted ? readlink(link, path, sizeof path) : -1;
 
-	if (length > 0 && (size_t)length == strlen(wanted) && !memcmp(path, wanted, (size_t)length)) {
+	if (length > 0 && (size_t)length == strlen(wanted) &&
+		!memcmp(path, wanted, (size_t)length)) {
 		errno = EIO;
 		return -1;
 	}
