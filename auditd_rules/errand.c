@@ -20,7 +20,6 @@
 
 #define STACK_SIZE 65536 /* the listener's memory is locked */
 #define FDS_MAX 16
-#define MOVES_MS 80 /* longer than a session takes from the announcement to its launcher */
 #define ROUND_NS 2000000 /* shorter than a grace period: the kernel does not get to forget */
 
 struct ac_errands {
@@ -171,7 +170,7 @@ void ac_errands_expect_move(struct ac_errands *errands)
 	if (!errands)
 		return;
 	pthread_mutex_lock(&errands->mutex);
-	errands->moves_until_ms = now_ms() + MOVES_MS;
+	errands->moves_until_ms = now_ms() + AC_ERRAND_MOVES_MS;
 	pthread_cond_signal(&errands->wake);
 	pthread_mutex_unlock(&errands->mutex);
 }

@@ -10,6 +10,9 @@
 #ifndef AC_ERRAND_H
 #define AC_ERRAND_H
 
+/* How long moves are kept quick: longer than a session takes from the announcement to its launcher. */
+#define AC_ERRAND_MOVES_MS 80
+
 struct ac_errands; /* opaque, heap */
 
 /* NULL: everything is then done at once, by the caller. */

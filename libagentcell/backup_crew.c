@@ -2,11 +2,8 @@
 /* The first thread is the caller, with its own tools; where there is little to do, it is the only one. */
 #include "backup_crew.h"
 
-#include <unistd.h>
-
 #include "backup_restore.h"
 
-#define THREADS_MAX 8
 #define ALONE 64 /* items that are not worth a thread */
 #define RUN_MAX 1024
 
@@ -39,22 +36,12 @@ static void *work(void *context)
 	return NULL;
 }
 
-static unsigned wanted_threads(size_t count)
-{
-	if (count < ALONE)
-		return 1;
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned wanted = processors < 2 ? 2 : (unsigned)processors;
-
-	return wanted > THREADS_MAX ? THREADS_MAX : wanted;
-}
-
 int ac_crew_run(struct ac_restorer *first, const struct ac_job *job)
 {
 	struct ac_restore *restore = first->restore;
-	unsigned started = 1, wanted = wanted_threads(job->count);
-	struct ac_restorer others[THREADS_MAX];
-	pthread_t threads[THREADS_MAX];
+	unsigned started = 1, wanted = job->count < ALONE ? 1 : ac_walk_workers();
+	struct ac_restorer others[AC_WALKERS_MAX];
+	pthread_t threads[AC_WALKERS_MAX];
 
 	restore->job = job;
 	restore->next = 0;

@@ -143,6 +143,5 @@ int ac_flush_finish(struct ac_restore *restore, struct ac_err *err)
 			     SYNC_MAX;
 	if (outcome->is_synced)
 		result = sync_few(restore, err);
-	ac_flush_forget(restore);
 	return result > 0 ? sync_roots(restore, err) : result;
 }

@@ -15,8 +15,8 @@
 
 #include "err.h"
 
-#define AC_FLUSH_FILES_MAX \
-	128 /* descriptors that are kept open until the end; and of the limit an eighth */
+/* Descriptors that are kept open until the end; of RLIMIT_NOFILE an eighth at most. */
+#define AC_FLUSH_FILES_MAX 128
 
 struct ac_restore;
 
@@ -32,8 +32,10 @@ void ac_flush_file(struct ac_restore *restore, int *fd);
 /* Something that only syncfs reaches. */
 void ac_flush_whole(struct ac_restore *restore);
 
-/* Once, after everything; sets outcome->is_synced.  Closes the files, whatever happens. */
+/* Once, after everything; sets outcome->is_synced. */
 int ac_flush_finish(struct ac_restore *restore, struct ac_err *err);
+
+/* Closes the files, whatever happened. */
 void ac_flush_forget(struct ac_restore *restore);
 
 #endif

@@ -15,8 +15,6 @@
 
 #include "../../auditd_rules/errand.h"
 
-#define MOVES_MS 80 /* as in errand.c */
-
 static _Atomic bool scripted;
 static _Atomic unsigned looks; /* of the errands' thread */
 
@@ -28,7 +26,7 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 		return (int)syscall(SYS_clock_gettime, clock, now);
 	*now = (struct timespec){ .tv_sec = 1000 };
 	if (gettid() != getpid())
-		now->tv_nsec = (MOVES_MS - 1 + looks++ % 2) * 1000000L;
+		now->tv_nsec = (AC_ERRAND_MOVES_MS - 1 + looks++ % 2) * 1000000L;
 	return 0;
 }
 

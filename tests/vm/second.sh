@@ -77,8 +77,8 @@ refute 'and then not be changed' auditctl -D
 sessions_again() {
 	agent ada true >/run/out 2>&1
 }
+wait_for 20 sessions_again
 for turn in before after; do
-	wait_for 20 sessions_again
 	agent ada true >/run/out 2>&1
 	equal "locked: a session works ($turn a restart of the listener)" "$?" 0
 	agent ada sh -c 'cat /home/ada/.ssh/id_ed25519; sleep 300' >/run/out 2>&1
