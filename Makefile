@@ -200,7 +200,7 @@ $(B)/fuzz/fuzz_%: $(B)/fuzz/obj/tests/fuzz/fuzz_%.o $(B)/fuzz/libagentcell.a
 	clang $(fuzz_flags) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(lib_libs)
 $(B)/fuzz/fuzz_request: $(call fuzz_obj,$(addprefix sudo_plugin/,request.c command.c terms.c))
 $(B)/fuzz/fuzz_record: $(call fuzz_obj,$(addprefix auditd_rules/,record.c event.c silent.c syscalls.c serials.c \
-	judge.c judge_name.c judge_path.c judge_address.c pending.c watch.c watch_door.c watch_text.c))
+	judge.c judge_name.c judge_path.c judge_address.c pending.c watch.c watch_door.c watch_text.c reader.c pace.c))
 fuzz: $(fuzz_bin)
 	set -e; for f in $(fuzz_bin:$(B)/fuzz/fuzz_%=%); do \
 		mkdir -p $(B)/fuzz/corpus/$$f; \

@@ -179,6 +179,7 @@ int ac_keep_heartbeat(struct ac_guardian *guardian, struct ac_cell *cell,
 		{ "denied", NULL, (int64_t)watched->denied },
 		{ "suppressed", NULL, cell->suppressed + (int64_t)watched->dropped },
 		{ "lost", NULL, 0 }, /* else there would be no session to say so */
+		{ "held", NULL, (int64_t)watched->held },
 	};
 
 	send_record(TRUSTED_APP, cell, "heartbeat", NULL, true);

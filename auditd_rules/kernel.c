@@ -18,7 +18,8 @@
 
 #define BUFFER_BYTES (64 << 20)
 #define BUFFER_LEAST (8 << 20)
-#define BACKLOG 8192 /* below, Landlock's records are dropped under load */
+#define BACKLOG_PER_CPU 8192u /* all of them may make records before one reads them */
+#define BACKLOG_MAX 65536u /* about 100 MB when it is full */
 #define REPLY_MS 2000
 
 int ac_kernel_open(struct ac_kernel *kernel, struct ac_err *err)
@@ -95,6 +96,15 @@ static int enable(struct ac_kernel *kernel, bool may_enable, struct ac_err *err)
 	return rc;
 }
 
+/* Below it, Landlock's records are dropped under load. */
+static uint32_t wanted_backlog(void)
+{
+	long count = sysconf(_SC_NPROCESSORS_CONF);
+	uint32_t wanted = count > 1 ? (uint32_t)count * BACKLOG_PER_CPU : BACKLOG_PER_CPU;
+
+	return wanted < BACKLOG_MAX ? wanted : BACKLOG_MAX;
+}
+
 int ac_kernel_prepare(struct ac_kernel *kernel, bool may_enable, struct ac_err *err)
 {
 	struct audit_status status = { 0 };
@@ -113,8 +123,9 @@ int ac_kernel_prepare(struct ac_kernel *kernel, bool may_enable, struct ac_err *
 			return rc;
 	}
 	/* Immutable (-e 2): the backlog stays what the site chose. */
-	if (status.enabled != 2 && status.backlog_limit < BACKLOG && status.backlog_limit) {
-		rc = check_set(audit_set_backlog_limit(kernel->fd, BACKLOG),
+	if (status.enabled != 2 && status.backlog_limit < wanted_backlog() &&
+		status.backlog_limit) {
+		rc = check_set(audit_set_backlog_limit(kernel->fd, wanted_backlog()),
 			"raise the audit backlog limit", err);
 		if (!rc)
 			kernel->old_backlog = status.backlog_limit;
@@ -129,7 +140,7 @@ void ac_kernel_restore(struct ac_kernel *kernel)
 	if (kernel->fd < 0)
 		return;
 	if (kernel->old_backlog && !ac_kernel_status(kernel, &status, NULL) &&
-		status.backlog_limit == BACKLOG)
+		status.backlog_limit == wanted_backlog())
 		(void)audit_set_backlog_limit(kernel->fd, kernel->old_backlog);
 	if (!kernel->was_enabled)
 		(void)audit_set_enabled(kernel->fd, 0);

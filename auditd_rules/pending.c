@@ -260,6 +260,7 @@ static void count_event(struct ac_watch *watch, struct ac_pending *pending)
 	struct ac_slot *slot = pending->slot;
 
 	slot->watched.events++;
+	ac_pace_event(watch, slot, pending->event.time_ms);
 	if (pending->verdict.kind == AC_VERDICT_DENIED)
 		slot->watched.denied++;
 	if (pending->verdict.kind == AC_VERDICT_RESOLVE && !slot->watched.escaped) {

@@ -22,7 +22,7 @@
 #define AC_WARDEN_STUCK_MS 60000 /* the guardian may wait for disks and firewalls */
 
 struct ac_pulse { /* shared memory */
-	_Atomic uint64_t watch; /* rounds of the hot thread */
+	_Atomic uint64_t watch; /* rounds of the hot threads */
 	_Atomic uint64_t guardian; /* rounds of the guardian */
 	_Atomic uint64_t killed; /* times that the warden had to kill */
 };

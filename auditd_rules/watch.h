@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The hot thread: reads the audit stream, judges, freezes and kills.
+ * The hot threads (a reader and its relief, see reader.c): read the audit stream, judge, freeze, kill.
  *
- * It touches memory that was there before it started and descriptors that were opened when a
- * session registered; it never allocates, never looks a name up, never waits for a disk.  The
- * guardian talks to it through the functions below; one lock, held for microseconds on both sides
+ * They touch memory that was there before they started and descriptors that were opened when a
+ * session registered; they never allocate, never look a name up, never wait for a disk.  The
+ * guardian talks to them through the functions below; one lock, held for microseconds on all sides
  * (priority inheritance), protects all of it.
  */
 #ifndef AC_WATCH_H
@@ -56,6 +56,7 @@ struct ac_watched { /* a copy of what the hot thread knows of one session */
 	bool escaped;
 	unsigned resolving; /* events that wait for ac_watch_resolved() */
 	uint64_t events, denied, dropped; /* dropped: denied ones that did not fit the ring */
+	uint64_t held; /* how often it was held until the stream had caught up */
 	struct ac_report escape; /* the first */
 	struct ac_process process[AC_WATCH_PROCESSES];
 };

@@ -62,7 +62,9 @@ int ac_watch_add(struct ac_watch *watch, uid_t uid, const struct ac_judge *judge
 		return ac_fail(err, EEXIST, "uid %u belongs to another session already", uid);
 	}
 	watch->slot_of[uid - watch->first] = slot;
+	watch->sessions++;
 	pthread_mutex_unlock(&watch->lock);
+	ac_watch_kick(watch);
 	return 0;
 }
 
@@ -96,6 +98,7 @@ void ac_watch_remove(struct ac_watch *watch, uid_t uid)
 	if (slot) {
 		ac_pending_forget(watch, slot);
 		watch->slot_of[uid - watch->first] = NULL;
+		watch->sessions--;
 	}
 	pthread_mutex_unlock(&watch->lock);
 	free(slot);
@@ -113,10 +116,10 @@ bool ac_watch_read(struct ac_watch *watch, uid_t uid, struct ac_watched *watched
 	return slot;
 }
 
-static void freeze_as_wished(struct ac_slot *slot)
+void ac_slot_settle(struct ac_slot *slot)
 {
-	ac_slot_freeze(
-		slot, slot->wants_frozen || slot->watched.resolving || slot->watched.escaped);
+	ac_slot_freeze(slot, slot->wants_frozen || slot->held || slot->watched.resolving ||
+				     slot->watched.escaped);
 }
 
 void ac_watch_freeze(struct ac_watch *watch, uid_t uid, bool frozen)
@@ -127,7 +130,7 @@ void ac_watch_freeze(struct ac_watch *watch, uid_t uid, bool frozen)
 	slot = ac_slot_find(watch, uid);
 	if (slot) {
 		slot->wants_frozen = frozen;
-		freeze_as_wished(slot);
+		ac_slot_settle(slot);
 	}
 	pthread_mutex_unlock(&watch->lock);
 }
@@ -149,7 +152,7 @@ void ac_watch_resolved(struct ac_watch *watch, uid_t uid, const struct ac_report
 		}
 		if (report->kind == AC_VERDICT_DENIED)
 			slot->watched.denied++;
-		freeze_as_wished(slot);
+		ac_slot_settle(slot);
 	}
 	pthread_mutex_unlock(&watch->lock);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Between watch.c (the thread), watch_door.c (the guardian's side) and pending.c (events under way).
+ * Between reader.c (the threads), watch.c (records), pending.c (events under way), pace.c and
+ * watch_door.c (the guardian's side).
  * Everything here is touched with watch->lock held.
  */
 #ifndef AC_WATCH_PARTS_H
@@ -29,6 +30,9 @@ struct ac_slot { /* one registered session */
 	pid_t launcher;
 	int freeze_fd, kill_fd;
 	bool wants_frozen; /* the guardian's wish */
+	bool held; /* until the stream has caught up, see pace.c */
+	unsigned hasty; /* its events in a row that came late or in one tick */
+	uint64_t last_ms; /* the time of the last of them */
 	const struct ac_judge *judge;
 	unsigned next_process;
 	int64_t credit; /* of the flood limit */
@@ -46,10 +50,11 @@ struct ac_pending { /* one event whose records are coming in */
 
 struct ac_watch {
 	pthread_mutex_t lock;
-	pthread_t thread;
+	pthread_t reader, relief;
 	struct ac_pulse *pulse;
-	bool running, stop, realtime;
-	int source_fd, event_fd, kick_fd;
+	bool running, relieved, stop, realtime;
+	unsigned sessions; /* registered ones */
+	int source_fd, event_fd, kick_fd, relief_fd;
 	bool text; /* the source is a pipe from auditd */
 	size_t line_used;
 	char line[AC_LINES_SIZE];
@@ -59,6 +64,11 @@ struct ac_watch {
 	struct ac_stream stream;
 	uint64_t expected_mark, seen_mark;
 	uint64_t age; /* counts events, for eviction */
+	uint64_t wall_ms; /* when the batch was read; 0: no thread, nobody is held */
+	uint64_t turn_ms, ticked_ms; /* monotonic */
+	uint64_t held_since; /* monotonic; 0: nobody is held */
+	uint64_t held_wall_ms; /* of the last hold */
+	bool caught_up; /* a record came that is newer than that */
 	uint64_t serial_of[AC_PENDING_MAX]; /* beside the events: one cache line for eight */
 	struct ac_pending pending[AC_PENDING_MAX];
 	struct ac_verdict verdict;
@@ -72,12 +82,23 @@ struct ac_watch {
 
 struct ac_slot *ac_slot_find(struct ac_watch *watch, uint32_t uid);
 void ac_slot_freeze(struct ac_slot *slot, bool frozen);
+void ac_slot_settle(struct ac_slot *slot); /* frozen or not, by all that asks for it */
 void ac_slot_kill(struct ac_slot *slot);
 void ac_watch_notify(struct ac_watch *watch); /* to the guardian */
-void ac_watch_kick(struct ac_watch *watch); /* to the thread */
+void ac_watch_kick(struct ac_watch *watch); /* to the threads */
 
 /* watch_text.c: reads the pipe; false when there was nothing (more) to read. */
 bool ac_watch_take_text(struct ac_watch *watch);
+
+/* reader.c */
+void ac_readers_stop(struct ac_watch *watch);
+
+/* pace.c: back-pressure.  Of each record, of each event that is judged, at the end of each turn (idle:
+ * nothing came for AC_HELD_POLL_MS). */
+#define AC_HELD_POLL_MS 4
+void ac_pace_record(struct ac_watch *watch, uint64_t time_ms);
+void ac_pace_event(struct ac_watch *watch, struct ac_slot *slot, uint64_t time_ms);
+void ac_pace_turn(struct ac_watch *watch, bool idle);
 
 /* pending.c: the life of events. */
 void ac_pending_take(struct ac_watch *watch, const struct ac_record *record);

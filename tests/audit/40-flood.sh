@@ -20,11 +20,13 @@ lost_before=$(auditctl -s | sed -n 's/^lost //p')
 neighbour &
 beside=$!
 wait_for 20 test -s /home/dev/second/ticks
-for word in flood log-flood; do
-	path=/home/dev/project/text
-	[ $word != flood ] || path=/srv
+for word in flood many-floods log-flood; do
 	started=$(date +%s%N)
-	run -- ./attack $word $path
+	case $word in
+	flood) run -- ./attack flood /srv ;;
+	many-floods) run -- sh -c 'for i in 1 2 3 4 5 6 7 8; do ./attack flood /srv & done; wait' ;;
+	log-flood) run -- ./attack log-flood /home/dev/project/text ;;
+	esac
 	took=$((($(date +%s%N) - started) / 1000000))
 	equal "$word ends its session" "$status" "$escape"
 	check "$word: it is on record as a flood" sh -c "grep '\"event\":\"escape\"' $json_log | tail -1 | grep -q '\"class\":\"flood\"'"
