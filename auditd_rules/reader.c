@@ -28,7 +28,9 @@
 #define NICE (-15)
 #define IDLE_MS 200
 
-#define RELIEF_MS 2 /* several processes fill a queue of 8192 records in 10 */
+#define RELIEF_MS 10 /* each look costs some 30 us of a virtual machine's processor */
+#define RELIEF_FLOW_MS 2 /* while FLOW records come between two looks */
+#define FLOW 16
 
 static struct { /* 512 KiB, touched before the first record; used with the lock held */
 	char bytes[BATCH][RECORD_SIZE];
@@ -156,7 +158,7 @@ static void *relieve(void *argument)
 	struct ac_watch *watch = argument;
 	bool stop = false, more = false;
 	int wait_ms = RELIEF_MS;
-	uint64_t drained;
+	uint64_t drained, seen = 0;
 
 	lower_niceness(watch);
 	while (!stop) {
@@ -167,7 +169,10 @@ static void *relieve(void *argument)
 		pthread_mutex_lock(&watch->lock);
 		stop = watch->stop;
 		more = take_turn(watch, false);
-		wait_ms = watch->sessions ? RELIEF_MS : -1; /* until one begins */
+		wait_ms = watch->stream.records - seen < FLOW ? RELIEF_MS : RELIEF_FLOW_MS;
+		if (!watch->sessions)
+			wait_ms = -1; /* until one begins */
+		seen = watch->stream.records;
 		pthread_mutex_unlock(&watch->lock);
 	}
 	return NULL;
