@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "names.h"
 #include "util.h"
 
@@ -31,14 +32,6 @@ struct ac_errands {
 	unsigned fd_count;
 	int fds[FDS_MAX];
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* The one of the unified hierarchy, which may be mounted in either place. */
 static int open_own_cgroup(void)
@@ -75,7 +68,7 @@ enum errand { NOTHING, MOVE, CLOSE };
  * time could run out, and what was no move would be the closing of a descriptor that is not there. */
 static enum errand next_errand(const struct ac_errands *errands)
 {
-	if (now_ms() < errands->moves_until_ms)
+	if (ac_clock_ms(CLOCK_MONOTONIC) < errands->moves_until_ms)
 		return MOVE;
 	return errands->fd_count ? CLOSE : NOTHING;
 }
@@ -170,7 +163,7 @@ void ac_errands_expect_move(struct ac_errands *errands)
 	if (!errands)
 		return;
 	pthread_mutex_lock(&errands->mutex);
-	errands->moves_until_ms = now_ms() + AC_ERRAND_MOVES_MS;
+	errands->moves_until_ms = ac_clock_ms(CLOCK_MONOTONIC) + AC_ERRAND_MOVES_MS;
 	pthread_cond_signal(&errands->wake);
 	pthread_mutex_unlock(&errands->mutex);
 }

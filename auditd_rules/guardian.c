@@ -24,6 +24,7 @@
 
 #include "cell.h"
 #include "cgroup.h"
+#include "clock.h"
 #include "confine.h"
 #include "network.h"
 #include "safefile.h"
@@ -34,10 +35,7 @@
 
 uint64_t ac_now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return (uint64_t)ac_clock_ms(CLOCK_BOOTTIME);
 }
 
 int ac_source_add(struct ac_guardian *guardian, struct ac_source *source, int fd,

@@ -108,6 +108,7 @@ static uint32_t wanted_backlog(void)
 int ac_kernel_prepare(struct ac_kernel *kernel, bool may_enable, struct ac_err *err)
 {
 	struct audit_status status = { 0 };
+	const uint32_t backlog = wanted_backlog();
 	int rc = ac_kernel_status(kernel, &status, err);
 
 	if (rc)
@@ -123,9 +124,8 @@ int ac_kernel_prepare(struct ac_kernel *kernel, bool may_enable, struct ac_err *
 			return rc;
 	}
 	/* Immutable (-e 2): the backlog stays what the site chose. */
-	if (status.enabled != 2 && status.backlog_limit < wanted_backlog() &&
-		status.backlog_limit) {
-		rc = check_set(audit_set_backlog_limit(kernel->fd, wanted_backlog()),
+	if (status.enabled != 2 && status.backlog_limit < backlog && status.backlog_limit) {
+		rc = check_set(audit_set_backlog_limit(kernel->fd, backlog),
 			"raise the audit backlog limit", err);
 		if (!rc)
 			kernel->old_backlog = status.backlog_limit;

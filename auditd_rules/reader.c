@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "watch_parts.h"
 
 #define BATCH 32
@@ -83,14 +84,6 @@ static bool take_batch(struct ac_watch *watch)
 	return count == BATCH;
 }
 
-static uint64_t read_ms(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static void tick(struct ac_watch *watch)
 {
 	uint64_t missing;
@@ -112,8 +105,9 @@ static bool take_turn(struct ac_watch *watch, bool idle)
 {
 	bool more;
 
-	watch->turn_ms = read_ms(CLOCK_MONOTONIC);
-	watch->wall_ms = read_ms(CLOCK_REALTIME_COARSE); /* the clock of the records */
+	watch->turn_ms = (uint64_t)ac_clock_ms(CLOCK_MONOTONIC);
+	watch->wall_ms = (uint64_t)ac_clock_ms(
+		CLOCK_REALTIME_COARSE); /* the clock of the records */
 	more = take_batch(watch);
 	ac_pace_turn(watch, idle);
 	tick(watch);
@@ -223,7 +217,7 @@ int ac_watch_start(struct ac_watch *watch, struct ac_pulse *pulse, struct ac_err
 	int rc;
 
 	watch->pulse = pulse;
-	watch->ticked_ms = read_ms(CLOCK_MONOTONIC);
+	watch->ticked_ms = (uint64_t)ac_clock_ms(CLOCK_MONOTONIC);
 	memset(&buffers, 0, sizeof(buffers));
 	watch->realtime = true;
 	rc = create_thread(watch, &watch->reader, read_stream, two ? &reader : NULL);

@@ -19,11 +19,11 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "canary.h"
 #include "cgroup.h"
+#include "clock.h"
 #include "journal.h"
 #include "log.h"
 #include "util.h"
@@ -58,14 +58,6 @@ struct pulse_watch { /* one pulse as the warden sees it */
 	int64_t changed_ms;
 };
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now); /* a suspended machine is nobody's fault */
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static int kill_cell(void *context, const char *session_id)
 {
 	ac_autoclose int fd = ac_cgroup_open(session_id, NULL);
@@ -87,10 +79,11 @@ static bool is_still(struct pulse_watch *watch, uint64_t value, int64_t limit)
 {
 	if (value != watch->value || !value) {
 		watch->value = value;
-		watch->changed_ms = now_ms();
+		watch->changed_ms = ac_clock_ms(CLOCK_MONOTONIC);
 		return false;
 	}
-	return now_ms() - watch->changed_ms > limit;
+	/* CLOCK_MONOTONIC: a suspended machine is nobody's fault. */
+	return ac_clock_ms(CLOCK_MONOTONIC) - watch->changed_ms > limit;
 }
 
 static void play_canary(int fd, const struct question *question)

@@ -6,28 +6,12 @@
 #include "watch.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/netlink.h>
-#include <poll.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "util.h"
 #include "watch_parts.h"
-
-#define BATCH 32
-#define RECORD_SIZE 16384 /* the kernel's longest record is below 9 KiB */
-#define STACK_SIZE (512u << 10)
-#define PRIORITY 10 /* above every normal process, below what keeps the machine alive */
-#define NICE (-15)
-#define IDLE_MS 200
 
 struct ac_slot *ac_slot_find(struct ac_watch *watch, uint32_t uid)
 {

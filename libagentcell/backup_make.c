@@ -20,6 +20,7 @@
 
 #include "backup_prune.h"
 #include "beside.h"
+#include "clock.h"
 #include "safefile.h"
 #include "util.h"
 
@@ -60,14 +61,6 @@ static uint32_t window_s(void)
 	if (window < WINDOW_MIN_S)
 		return WINDOW_MIN_S;
 	return window > 86400 ? 86400 : (uint32_t)window;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static bool is_covered(const struct ac_path_list *paths, unsigned which)
@@ -281,7 +274,7 @@ int ac_make(int store_fd, const struct ac_backup_request *request, const int *ro
 	enum ac_make_state state, struct ac_backup_totals *totals, struct ac_make_share *share,
 	struct ac_err *err)
 {
-	int64_t begin = now_ms();
+	int64_t begin = ac_clock_ms(CLOCK_MONOTONIC);
 	struct make *make = calloc(1, sizeof *make);
 
 	if (!make)
@@ -300,7 +293,7 @@ int ac_make(int store_fd, const struct ac_backup_request *request, const int *ro
 	if (!result)
 		result = lock < 0 ? lock : make_locked(make, state, err);
 	if (!result) {
-		make->totals.duration_ms = (uint64_t)(now_ms() - begin);
+		make->totals.duration_ms = (uint64_t)(ac_clock_ms(CLOCK_MONOTONIC) - begin);
 		*totals = make->totals;
 		if (share)
 			hand_over(make);

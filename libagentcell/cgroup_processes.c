@@ -10,21 +10,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cgroup_parts.h"
+#include "clock.h"
 #include "util.h"
 
 #define FREEZE_LIMIT_MS 2000
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 int ac_cgroup_put(int directory_fd, const char *name, const char *text)
 {
@@ -111,7 +103,7 @@ static int wait_event(
 	int cgroup_fd, const char *key, int value, int timeout_ms, int (*again)(int cgroup_fd))
 {
 	ac_autoclose int fd = open_events(cgroup_fd);
-	int64_t end = now_ms() + timeout_ms;
+	int64_t end = ac_clock_ms(CLOCK_MONOTONIC) + timeout_ms;
 
 	if (fd < 0)
 		return fd;
@@ -124,7 +116,7 @@ static int wait_event(
 			found = read_event(fd, key);
 		if (found < 0 || found == value)
 			return found < 0 ? found : 0;
-		left = end - now_ms();
+		left = end - ac_clock_ms(CLOCK_MONOTONIC);
 		if (left <= 0)
 			return -ETIMEDOUT;
 		if (again && left > 10)

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 
+#include "clock.h"
 #include "journal.h"
 #include "util.h"
 
@@ -74,22 +74,14 @@ int ac_wire_connect(struct ac_err *err)
 	return ac_take_fd(&fd);
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* 0 when ready, -ETIMEDOUT, or -errno; timeout_ms < 0 waits for ever. */
 static int wait_for(int fd, short events, int timeout_ms)
 {
-	int64_t end = now_ms() + timeout_ms;
+	int64_t end = ac_clock_ms(CLOCK_MONOTONIC) + timeout_ms;
 
 	for (;;) {
 		struct pollfd poll_fd = { .fd = fd, .events = events };
-		int64_t left = timeout_ms < 0 ? -1 : end - now_ms();
+		int64_t left = timeout_ms < 0 ? -1 : end - ac_clock_ms(CLOCK_MONOTONIC);
 		int n = poll(&poll_fd, 1, timeout_ms >= 0 && left < 0 ? 0 : (int)left);
 
 		if (n > 0)
@@ -204,11 +196,11 @@ int ac_wire_receive(int fd, struct ac_wire *message, int fds[AC_WIRE_FDS_MAX], u
 	struct iovec iov = { .iov_base = &buffer, .iov_len = sizeof(buffer) };
 	struct msghdr header = { .msg_iov = &iov, .msg_iovlen = 1 };
 	struct received received = { .fd_count = 0 };
-	int64_t end = now_ms() + timeout_ms;
+	int64_t end = ac_clock_ms(CLOCK_MONOTONIC) + timeout_ms;
 	ssize_t n;
 
 	do {
-		int64_t left = end - now_ms();
+		int64_t left = end - ac_clock_ms(CLOCK_MONOTONIC);
 		int rc = wait_for(fd, POLLIN, timeout_ms < 0 ? -1 : left > 0 ? (int)left : 0);
 
 		if (rc < 0)
