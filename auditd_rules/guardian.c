@@ -116,12 +116,22 @@ void ac_guardian_collect(struct ac_guardian *guardian)
 			ac_cell_end(cell, AC_EVENT_ESCAPE, "it tried to leave its cell");
 }
 
+static void tell_queue(struct ac_guardian *guardian)
+{
+	struct audit_status status;
+
+	if (ac_watch_asks_queue(guardian->watch) &&
+		!ac_kernel_status(&guardian->kernel, &status, NULL))
+		ac_watch_tell_queue(guardian->watch, status.backlog, status.backlog_limit);
+}
+
 static void stream_ready(struct ac_guardian *guardian, struct ac_source *source)
 {
 	struct ac_stream stream;
 
 	(void)source;
 	ac_guardian_collect(guardian);
+	tell_queue(guardian);
 	ac_watch_stream(guardian->watch, &stream);
 	if (stream.config_changes != guardian->health.config_changes || stream.closed ||
 		stream.overruns != guardian->health.overruns ||

@@ -8,6 +8,11 @@
  * the neighbour's as well as the flooder's.  That a queue builds up shows in the records' times: many
  * of one tick of the kernel's clock, or older than the tick before.  The queue keeps its order: a
  * record that was made after the hold is behind all that was there.
+ *
+ * That nothing comes does not say that the queue is empty: under a hypervisor the processor of kauditd
+ * may stand still, often for 100 ms, in which another one makes 100,000 records.  So the kernel is asked
+ * for the queue's length before a session goes on; and a silence right after that has to be explained in
+ * the same way, a few times at growing distances.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,10 +21,14 @@
 
 #define LATE_MS 8 /* two of the coarse clock's ticks at CONFIG_HZ=250, one at 100 */
 #define HASTY_EVENTS 48 /* in a row, late or of one tick: a build starts 8 programs in a tick */
-#define HOLD_MS 100 /* at most at a time: the queue may be somebody else's */
+#define SHORT_QUEUE 64
+#define HOLD_MS 100 /* then the queue is somebody else's, who must leave some room */
+#define HOLD_MOST_MS 1000
+#define PATIENCE_MOST_MS 64 /* who was silent for so long after a hold is no suspect any more */
 
 void ac_pace_record(struct ac_watch *watch, uint64_t time_ms)
 {
+	watch->record_ms = watch->turn_ms;
 	if (watch->held_since && time_ms > watch->held_wall_ms)
 		watch->caught_up = true;
 }
@@ -33,32 +42,107 @@ static bool is_hasty(const struct ac_watch *watch, struct ac_slot *slot, uint64_
 	return slot->hasty >= HASTY_EVENTS;
 }
 
-void ac_pace_event(struct ac_watch *watch, struct ac_slot *slot, uint64_t time_ms)
+static void hold(struct ac_watch *watch, struct ac_slot *slot)
 {
-	if (!watch->wall_ms || !is_hasty(watch, slot, time_ms) || slot->held)
-		return;
 	slot->held = true;
 	slot->watched.held++;
 	ac_slot_settle(slot);
 	if (!watch->held_since)
 		watch->held_since = watch->turn_ms;
 	watch->held_wall_ms = watch->wall_ms;
-	watch->caught_up = false;
+	watch->caught_up = watch->queue_told = false;
 }
 
-void ac_pace_turn(struct ac_watch *watch, bool idle)
+void ac_pace_event(struct ac_watch *watch, struct ac_slot *slot, uint64_t time_ms)
 {
-	if (!watch->held_since ||
-		(!watch->caught_up && !idle && watch->turn_ms - watch->held_since < HOLD_MS))
+	if (!watch->wall_ms || !is_hasty(watch, slot, time_ms) || slot->held)
 		return;
+	watch->patience_ms = AC_PACE_POLL_MS;
+	hold(watch, slot);
+}
+
+static bool is_through(struct ac_watch *watch, uint64_t held_ms)
+{
+	const bool told = watch->queue_told, is_short = watch->queue_length <= SHORT_QUEUE;
+
+	watch->queue_told = false;
+	if (told && !is_short)
+		watch->patience_ms = AC_PACE_POLL_MS; /* the silence was the queue's */
+	return (told && is_short) || watch->caught_up || held_ms >= HOLD_MOST_MS ||
+	       (told && held_ms >= HOLD_MS && watch->queue_length <= watch->queue_limit / 8);
+}
+
+static void let_go(struct ac_watch *watch)
+{
 	watch->held_since = 0;
+	watch->let_go_ms = watch->turn_ms;
+	watch->on_probation = watch->patience_ms <= PATIENCE_MOST_MS;
 	for (uid_t uid = watch->first; uid <= watch->last; uid++) {
 		struct ac_slot *slot = watch->slot_of[uid - watch->first];
 
-		if (!slot || !slot->held)
+		if (!slot)
+			continue;
+		slot->on_probation = watch->on_probation && (slot->held || slot->on_probation);
+		if (!slot->held)
 			continue;
 		slot->held = false;
 		slot->hasty = 0;
 		ac_slot_settle(slot);
 	}
+}
+
+static void hold_again(struct ac_watch *watch)
+{
+	watch->on_probation = false;
+	watch->patience_ms *= 2;
+	for (uid_t uid = watch->first; uid <= watch->last; uid++) {
+		struct ac_slot *slot = watch->slot_of[uid - watch->first];
+
+		if (slot && slot->on_probation)
+			hold(watch, slot);
+	}
+}
+
+static bool is_silent(const struct ac_watch *watch, uint64_t for_ms)
+{
+	return watch->turn_ms - watch->record_ms >= for_ms &&
+	       watch->turn_ms - watch->let_go_ms >= for_ms;
+}
+
+void ac_pace_turn(struct ac_watch *watch)
+{
+	const uint64_t held_ms = watch->turn_ms - watch->held_since;
+
+	if (!watch->held_since) {
+		if (watch->on_probation && is_silent(watch, watch->patience_ms))
+			hold_again(watch);
+	} else if (is_through(watch, held_ms)) {
+		let_go(watch);
+	} else if ((is_silent(watch, AC_PACE_POLL_MS) || held_ms >= HOLD_MS) &&
+		   watch->turn_ms - watch->asked_ms >= AC_PACE_POLL_MS) {
+		watch->asked_ms = watch->turn_ms;
+		watch->queue_asked = true;
+		ac_watch_notify(watch);
+	}
+}
+
+void ac_pace_alarm(struct ac_watch *watch)
+{
+	pthread_mutex_lock(&watch->slots_lock);
+	for (uid_t uid = watch->first; uid <= watch->last; uid++) {
+		struct ac_slot *slot = watch->slot_of[uid - watch->first];
+
+		if (slot && atomic_load(&slot->on_probation))
+			ac_slot_freeze(slot, true);
+	}
+	pthread_mutex_unlock(&watch->slots_lock);
+}
+
+void ac_pace_alarmed(struct ac_watch *watch)
+{
+	if (!watch->held_since && watch->on_probation)
+		hold_again(watch);
+	for (uid_t uid = watch->first; uid <= watch->last; uid++)
+		if (watch->slot_of[uid - watch->first])
+			ac_slot_settle(watch->slot_of[uid - watch->first]);
 }

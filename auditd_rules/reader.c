@@ -32,6 +32,8 @@
 #define RELIEF_MS 10 /* each look costs some 30 us of a virtual machine's processor */
 #define RELIEF_FLOW_MS 2 /* while FLOW records come between two looks */
 #define FLOW 16
+#define PATIENCE_US 2000
+#define STEP_US 100
 
 static struct { /* 512 KiB, touched before the first record; used with the lock held */
 	char bytes[BATCH][RECORD_SIZE];
@@ -100,8 +102,8 @@ static void tick(struct ac_watch *watch)
 	}
 }
 
-/* True when there is more to read.  Idle: the reader waited, and nothing came. */
-static bool take_turn(struct ac_watch *watch, bool idle)
+/* True when there is more to read. */
+static bool take_turn(struct ac_watch *watch)
 {
 	bool more;
 
@@ -109,7 +111,7 @@ static bool take_turn(struct ac_watch *watch, bool idle)
 	watch->wall_ms = (uint64_t)ac_clock_ms(
 		CLOCK_REALTIME_COARSE); /* the clock of the records */
 	more = take_batch(watch);
-	ac_pace_turn(watch, idle);
+	ac_pace_turn(watch);
 	tick(watch);
 	return more;
 }
@@ -118,6 +120,11 @@ static void lower_niceness(const struct ac_watch *watch)
 {
 	if (!watch->realtime) /* this thread only: Linux counts niceness per thread */
 		(void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+}
+
+static bool is_paced(const struct ac_watch *watch)
+{
+	return watch->held_since || watch->on_probation;
 }
 
 static void *read_stream(void *argument)
@@ -129,22 +136,35 @@ static void *read_stream(void *argument)
 	lower_niceness(watch);
 	while (!stop) {
 		struct pollfd fds[2] = { { watch->kick_fd, POLLIN, 0 }, { -1, POLLIN, 0 } };
-		bool idle;
 		int wait_ms;
 
 		pthread_mutex_lock(&watch->lock);
 		fds[1].fd = watch->stream.closed ? -1 : watch->source_fd;
-		wait_ms = watch->held_since ? AC_HELD_POLL_MS : IDLE_MS;
+		wait_ms = is_paced(watch) ? AC_PACE_POLL_MS : IDLE_MS;
 		pthread_mutex_unlock(&watch->lock);
-		idle = !more && !poll(fds, 2, wait_ms);
-		if (fds[0].revents)
+		if (!more && poll(fds, 2, wait_ms) > 0 && fds[0].revents)
 			(void)!read(watch->kick_fd, &drained, sizeof(drained));
 		pthread_mutex_lock(&watch->lock);
 		stop = watch->stop;
-		more = take_turn(watch, idle);
+		more = take_turn(watch);
 		pthread_mutex_unlock(&watch->lock);
 	}
 	return NULL;
+}
+
+/* The other one is some 100 us in its turn, unless its processor stands still meanwhile. */
+static void lock_soon(struct ac_watch *watch)
+{
+	const struct timespec step = { .tv_nsec = STEP_US * 1000 };
+
+	for (unsigned i = 0; i < PATIENCE_US / STEP_US; i++) {
+		if (!pthread_mutex_trylock(&watch->lock))
+			return;
+		(void)nanosleep(&step, NULL);
+	}
+	ac_pace_alarm(watch);
+	pthread_mutex_lock(&watch->lock);
+	ac_pace_alarmed(watch);
 }
 
 static void *relieve(void *argument)
@@ -160,10 +180,11 @@ static void *relieve(void *argument)
 
 		if (!more && poll(&fd, 1, wait_ms) > 0)
 			(void)!read(watch->relief_fd, &drained, sizeof(drained));
-		pthread_mutex_lock(&watch->lock);
+		lock_soon(watch);
 		stop = watch->stop;
-		more = take_turn(watch, false);
-		wait_ms = watch->stream.records - seen < FLOW ? RELIEF_MS : RELIEF_FLOW_MS;
+		more = take_turn(watch);
+		wait_ms = watch->stream.records - seen < FLOW && !is_paced(watch) ? RELIEF_MS
+										  : RELIEF_FLOW_MS;
 		if (!watch->sessions)
 			wait_ms = -1; /* until one begins */
 		seen = watch->stream.records;

@@ -68,7 +68,7 @@ struct ac_watch *ac_watch_create(uid_t first, uid_t last, struct ac_err *err)
 
 	if (watch)
 		watch->slot_of = calloc(last - first + 1, sizeof(struct ac_slot *));
-	if (!watch || !watch->slot_of || make_lock(&watch->lock)) {
+	if (!watch || !watch->slot_of || make_lock(&watch->lock) || make_lock(&watch->slots_lock)) {
 		if (watch)
 			free(watch->slot_of);
 		free(watch);
@@ -146,5 +146,6 @@ void ac_watch_destroy(struct ac_watch *watch)
 	if (watch->relief_fd >= 0)
 		close(watch->relief_fd);
 	pthread_mutex_destroy(&watch->lock);
+	pthread_mutex_destroy(&watch->slots_lock);
 	free(watch);
 }

@@ -106,6 +106,11 @@ bool ac_watch_saw(struct ac_watch *watch, uint64_t mark);
 
 void ac_watch_stream(struct ac_watch *watch, struct ac_stream *stream);
 
+/* Does a held session wait for the length of the kernel's queue (once true for each question), and the
+ * answer, in records. */
+bool ac_watch_asks_queue(struct ac_watch *watch);
+void ac_watch_tell_queue(struct ac_watch *watch, uint32_t length, uint32_t limit);
+
 /* One record as the thread would take it: for replay, the plugin and tests. */
 void ac_watch_record(struct ac_watch *watch, const struct ac_record *record);
 

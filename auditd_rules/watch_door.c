@@ -39,6 +39,13 @@ bool ac_watch_is_realtime(const struct ac_watch *watch)
 	return watch->realtime;
 }
 
+static void put_slot(struct ac_watch *watch, uid_t uid, struct ac_slot *slot)
+{
+	pthread_mutex_lock(&watch->slots_lock);
+	watch->slot_of[uid - watch->first] = slot;
+	pthread_mutex_unlock(&watch->slots_lock);
+}
+
 int ac_watch_add(struct ac_watch *watch, uid_t uid, const struct ac_judge *judge, int freeze_fd,
 	int kill_fd, struct ac_err *err)
 {
@@ -61,7 +68,7 @@ int ac_watch_add(struct ac_watch *watch, uid_t uid, const struct ac_judge *judge
 		free(slot);
 		return ac_fail(err, EEXIST, "uid %u belongs to another session already", uid);
 	}
-	watch->slot_of[uid - watch->first] = slot;
+	put_slot(watch, uid, slot);
 	watch->sessions++;
 	pthread_mutex_unlock(&watch->lock);
 	ac_watch_kick(watch);
@@ -97,7 +104,7 @@ void ac_watch_remove(struct ac_watch *watch, uid_t uid)
 	slot = ac_slot_find(watch, uid);
 	if (slot) {
 		ac_pending_forget(watch, slot);
-		watch->slot_of[uid - watch->first] = NULL;
+		put_slot(watch, uid, NULL);
 		watch->sessions--;
 	}
 	pthread_mutex_unlock(&watch->lock);
@@ -195,4 +202,25 @@ void ac_watch_stream(struct ac_watch *watch, struct ac_stream *stream)
 	pthread_mutex_lock(&watch->lock);
 	*stream = watch->stream;
 	pthread_mutex_unlock(&watch->lock);
+}
+
+bool ac_watch_asks_queue(struct ac_watch *watch)
+{
+	bool asked;
+
+	pthread_mutex_lock(&watch->lock);
+	asked = watch->queue_asked;
+	watch->queue_asked = false;
+	pthread_mutex_unlock(&watch->lock);
+	return asked;
+}
+
+void ac_watch_tell_queue(struct ac_watch *watch, uint32_t length, uint32_t limit)
+{
+	pthread_mutex_lock(&watch->lock);
+	watch->queue_length = length;
+	watch->queue_limit = limit;
+	watch->queue_told = true;
+	pthread_mutex_unlock(&watch->lock);
+	ac_watch_kick(watch);
 }

@@ -8,6 +8,7 @@
 #define AC_WATCH_PARTS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "serials.h"
 #include "watch.h"
@@ -31,6 +32,7 @@ struct ac_slot { /* one registered session */
 	int freeze_fd, kill_fd;
 	bool wants_frozen; /* the guardian's wish */
 	bool held; /* until the stream has caught up, see pace.c */
+	atomic_bool on_probation; /* was just let go; ac_pace_alarm() reads it */
 	unsigned hasty; /* its events in a row that came late or in one tick */
 	uint64_t last_ms; /* the time of the last of them */
 	const struct ac_judge *judge;
@@ -50,6 +52,8 @@ struct ac_pending { /* one event whose records are coming in */
 
 struct ac_watch {
 	pthread_mutex_t lock;
+	pthread_mutex_t
+		slots_lock; /* for slot_of alone; who wants both takes the other one first */
 	pthread_t reader, relief;
 	struct ac_pulse *pulse;
 	bool running, relieved, stop, realtime;
@@ -68,7 +72,12 @@ struct ac_watch {
 	uint64_t turn_ms, ticked_ms; /* monotonic */
 	uint64_t held_since; /* monotonic; 0: nobody is held */
 	uint64_t held_wall_ms; /* of the last hold */
-	bool caught_up; /* a record came that is newer than that */
+	bool caught_up; /* a record came that is newer than the hold */
+	bool on_probation; /* somebody is, and after that long a silence is held again: */
+	uint64_t patience_ms;
+	uint64_t record_ms, let_go_ms, asked_ms; /* monotonic, the last time */
+	bool queue_asked, queue_told; /* the guardian was asked for the next two; has told them */
+	uint32_t queue_length, queue_limit; /* of the kernel, in records */
 	uint64_t serial_of[AC_PENDING_MAX]; /* beside the events: one cache line for eight */
 	struct ac_pending pending[AC_PENDING_MAX];
 	struct ac_verdict verdict;
@@ -93,12 +102,15 @@ bool ac_watch_take_text(struct ac_watch *watch);
 /* reader.c */
 void ac_readers_stop(struct ac_watch *watch);
 
-/* pace.c: back-pressure.  Of each record, of each event that is judged, at the end of each turn (idle:
- * nothing came for AC_HELD_POLL_MS). */
-#define AC_HELD_POLL_MS 4
+/* pace.c: back-pressure.  Of each record, of each event that is judged, at the end of each turn: those
+ * are no longer apart than AC_PACE_POLL_MS while somebody is held or on probation. */
+#define AC_PACE_POLL_MS 4
 void ac_pace_record(struct ac_watch *watch, uint64_t time_ms);
 void ac_pace_event(struct ac_watch *watch, struct ac_slot *slot, uint64_t time_ms);
-void ac_pace_turn(struct ac_watch *watch, bool idle);
+void ac_pace_turn(struct ac_watch *watch);
+/* Without the lock, whose owner may stand still: freezes whom it must; then with the lock. */
+void ac_pace_alarm(struct ac_watch *watch);
+void ac_pace_alarmed(struct ac_watch *watch);
 
 /* pending.c: the life of events. */
 void ac_pending_take(struct ac_watch *watch, const struct ac_record *record);

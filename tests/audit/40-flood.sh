@@ -32,6 +32,25 @@ for word in flood many-floods log-flood; do
 	check "$word: it is on record as a flood" sh -c "grep '\"event\":\"escape\"' $json_log | tail -1 | grep -q '\"class\":\"flood\"'"
 	echo "# $word: $took ms until the session was gone"
 done
+
+# Both a processor of kauditd and of a reader that stands still for 100 ms: what hypervisors do.
+kauditd=$(pgrep -x kauditd)
+cpus=$(taskset -p "$kauditd" | sed 's/.*: //')
+trap 'taskset -p "$cpus" "$kauditd" >/dev/null; tell_and_stop' EXIT
+for cpu in 0 $(($(nproc) - 1)); do
+	if [ "$(nproc)" = 1 ] || ! taskset -pc "$cpu" "$kauditd" >/dev/null 2>&1; then
+		skip "a flood while processor $cpu stands still" 'kernel: one processor, or kauditd cannot be bound to one'
+		continue
+	fi
+	"$build/audit/stall" "$cpu" /home/dev/project/going &
+	stall=$!
+	# shellcheck disable=SC2016
+	run -- sh -c './attack flood /srv & ./attack flood /srv & sleep 0.01; >going; wait'
+	check "processor $cpu stood still" rm /home/dev/project/going
+	kill "$stall" && wait "$stall" 2>/dev/null
+	equal "a flood while processor $cpu stands still ends its session" "$status" "$escape"
+done
+taskset -p "$cpus" "$kauditd" >/dev/null
 run -- ./attack build /
 equal 'two thousand programs in a row are none' "$status" "$clean"
 wait "$beside"

@@ -66,6 +66,12 @@ static void hold(void)
 	ck_assert_int_eq(state(busy_freeze), '1');
 }
 
+static void turn_after(uint64_t ms)
+{
+	watch->turn_ms += ms;
+	ac_pace_turn(watch);
+}
+
 START_TEST(many_of_one_tick)
 {
 	events(busy, ENOUGH, NOW, 0);
@@ -109,10 +115,10 @@ START_TEST(let_go_when_the_stream_has_caught_up)
 {
 	hold();
 	ac_pace_record(watch, NOW);
-	ac_pace_turn(watch, false);
+	ac_pace_turn(watch);
 	ck_assert_int_eq(state(busy_freeze), '1'); /* was made before the hold */
 	ac_pace_record(watch, NOW + 1);
-	ac_pace_turn(watch, false);
+	ac_pace_turn(watch);
 	ck_assert_int_eq(state(busy_freeze), '0');
 	events(busy, ENOUGH - 1, NOW, 0); /* counted anew */
 	ck_assert_int_eq(state(busy_freeze), '0');
@@ -122,22 +128,118 @@ START_TEST(let_go_when_the_stream_has_caught_up)
 }
 END_TEST
 
-START_TEST(let_go_when_nothing_comes)
+START_TEST(what_nothing_comes_from_is_asked_for)
 {
 	hold();
-	ac_pace_turn(watch, true);
+	ac_pace_turn(watch);
+	ck_assert(!ac_watch_asks_queue(watch)); /* something came just now */
+	turn_after(4);
+	ck_assert_int_eq(state(busy_freeze), '1');
+	ck_assert(ac_watch_asks_queue(watch));
+	ck_assert(!ac_watch_asks_queue(watch));
+	ac_watch_tell_queue(watch, 65, 8192);
+	turn_after(3);
+	ck_assert_int_eq(state(busy_freeze), '1'); /* its processor stands still */
+	ck_assert(!ac_watch_asks_queue(watch));
+	turn_after(1);
+	ck_assert(ac_watch_asks_queue(watch));
+	ac_watch_tell_queue(watch, 64, 8192);
+	turn_after(1);
 	ck_assert_int_eq(state(busy_freeze), '0');
 }
 END_TEST
 
-START_TEST(let_go_after_a_while)
+START_TEST(silent_after_a_hold)
 {
 	hold();
-	watch->turn_ms += 99;
-	ac_pace_turn(watch, false);
+	turn_after(4);
+	for (uint64_t silence = 4; silence <= 64; silence *= 2) {
+		ac_watch_tell_queue(watch, 0, 8192);
+		turn_after(1);
+		ck_assert_int_eq(state(busy_freeze), '0');
+		turn_after(silence - 1);
+		ck_assert_int_eq(state(busy_freeze), '0');
+		turn_after(1);
+		ck_assert_int_eq(state(busy_freeze), '1');
+		ck_assert_int_ne(state(calm_freeze), '1');
+	}
+	ac_watch_tell_queue(watch, 0, 8192);
+	turn_after(1);
+	turn_after(10000);
+	ck_assert_int_eq(state(busy_freeze), '0');
+}
+END_TEST
+
+START_TEST(silent_because_the_queue_stood_still)
+{
+	hold();
+	for (unsigned i = 0; i < 20; i++) {
+		ac_watch_tell_queue(watch, 0, 8192);
+		turn_after(1);
+		ck_assert_int_eq(state(busy_freeze), '0');
+		turn_after(4); /* held again, and each time it was the queue */
+		ck_assert_int_eq(state(busy_freeze), '1');
+		ac_watch_tell_queue(watch, 5000, 8192);
+		turn_after(1);
+		ck_assert_int_eq(state(busy_freeze), '1');
+	}
+}
+END_TEST
+
+START_TEST(somebody_elses_queue)
+{
+	hold();
+	ac_watch_tell_queue(watch, 1024, 8192);
+	turn_after(99);
 	ck_assert_int_eq(state(busy_freeze), '1');
-	watch->turn_ms += 1;
-	ac_pace_turn(watch, false);
+	ac_watch_tell_queue(watch, 1025, 8192);
+	turn_after(1);
+	ck_assert_int_eq(state(busy_freeze), '1');
+	ac_watch_tell_queue(watch, 1024, 8192);
+	turn_after(1);
+	ck_assert_int_eq(state(busy_freeze), '0');
+}
+END_TEST
+
+START_TEST(let_go_after_a_second)
+{
+	hold();
+	turn_after(999);
+	ck_assert_int_eq(state(busy_freeze), '1');
+	turn_after(1);
+	ck_assert_int_eq(state(busy_freeze), '0');
+}
+END_TEST
+
+START_TEST(an_alarm_freezes_suspects)
+{
+	ac_pace_alarm(watch);
+	ck_assert_int_ne(state(busy_freeze), '1');
+	hold();
+	ac_watch_tell_queue(watch, 0, 8192);
+	turn_after(1);
+	ck_assert_int_eq(state(busy_freeze), '0');
+	pthread_mutex_lock(&watch->lock); /* by one that stands still */
+	ac_pace_alarm(watch);
+	ck_assert_int_eq(state(busy_freeze), '1');
+	ck_assert_int_ne(state(calm_freeze), '1');
+	ac_pace_alarmed(watch);
+	pthread_mutex_unlock(&watch->lock);
+	ck_assert_int_eq(state(busy_freeze), '1');
+	ac_watch_tell_queue(watch, 0, 8192);
+	turn_after(1);
+	ck_assert_int_eq(state(busy_freeze), '0');
+}
+END_TEST
+
+START_TEST(an_alarm_that_came_late_is_taken_back)
+{
+	hold();
+	ac_watch_tell_queue(watch, 0, 8192);
+	turn_after(1);
+	ac_pace_alarm(watch);
+	watch->on_probation = false; /* whoever had the lock did so */
+	ac_pace_alarmed(watch);
 	ck_assert_int_eq(state(busy_freeze), '0');
 }
 END_TEST
@@ -146,7 +248,7 @@ START_TEST(what_else_freezes_it_lasts)
 {
 	hold();
 	ac_watch_freeze(watch, BUSY, true);
-	ac_pace_turn(watch, true);
+	turn_after(1000);
 	ck_assert_int_eq(state(busy_freeze), '1');
 	ac_watch_freeze(watch, BUSY, false);
 	ck_assert_int_eq(state(busy_freeze), '0');
@@ -154,7 +256,7 @@ START_TEST(what_else_freezes_it_lasts)
 	ac_watch_freeze(watch, BUSY, false); /* the guardian's thaw does not end the hold */
 	ck_assert_int_eq(state(busy_freeze), '1');
 	busy->watched.escaped = true;
-	ac_pace_turn(watch, true);
+	turn_after(1000);
 	ck_assert_int_eq(state(busy_freeze), '1');
 }
 END_TEST
@@ -163,10 +265,10 @@ START_TEST(gone_while_it_was_held)
 {
 	hold();
 	ac_watch_remove(watch, BUSY);
-	ac_pace_turn(watch, true);
+	turn_after(1000);
 	events(calm, ENOUGH + 1, NOW, 0);
 	ck_assert_int_eq(state(calm_freeze), '1');
-	ac_pace_turn(watch, true);
+	turn_after(1000);
 	ck_assert_int_eq(state(calm_freeze), '0');
 }
 END_TEST
@@ -193,8 +295,13 @@ int main(void)
 	tcase_add_test(cases, a_build_is_never_held);
 	tcase_add_test(cases, a_few_late_ones_are_nobodys_fault);
 	tcase_add_test(cases, let_go_when_the_stream_has_caught_up);
-	tcase_add_test(cases, let_go_when_nothing_comes);
-	tcase_add_test(cases, let_go_after_a_while);
+	tcase_add_test(cases, what_nothing_comes_from_is_asked_for);
+	tcase_add_test(cases, silent_after_a_hold);
+	tcase_add_test(cases, silent_because_the_queue_stood_still);
+	tcase_add_test(cases, somebody_elses_queue);
+	tcase_add_test(cases, let_go_after_a_second);
+	tcase_add_test(cases, an_alarm_freezes_suspects);
+	tcase_add_test(cases, an_alarm_that_came_late_is_taken_back);
 	tcase_add_test(cases, what_else_freezes_it_lasts);
 	tcase_add_test(cases, gone_while_it_was_held);
 	tcase_add_test(cases, a_replay_has_no_clock);

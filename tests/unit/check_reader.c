@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "../../auditd_rules/watch_parts.h"
@@ -110,6 +111,36 @@ START_TEST(one_reads_while_the_other_cannot)
 }
 END_TEST
 
+/* The reader's processor stands still in the middle of its turn. */
+START_TEST(whoever_has_the_lock_cannot_stop_the_alarm)
+{
+	int freeze_fd = memfd_create("freeze", 0);
+	static const struct ac_judge judge;
+	struct ac_slot *slot;
+	struct ac_err err;
+	char frozen = 0;
+
+	ck_assert(!ac_watch_add(watch, UID + 1, &judge, freeze_fd, -1, &err));
+	if (one_processor())
+		return;
+	pthread_mutex_lock(&watch->lock);
+	slot = ac_slot_find(watch, UID + 1);
+	slot->on_probation = true;
+	watch->on_probation = true;
+	watch->patience_ms = 1000;
+	watch->let_go_ms = watch->turn_ms;
+	ac_watch_kick(watch);
+	for (unsigned i = 0; i < 5000 && frozen != '1'; i++) {
+		(void)usleep(1000);
+		(void)!pread(freeze_fd, &frozen, 1, 0);
+	}
+	pthread_mutex_unlock(&watch->lock);
+	ck_assert_int_eq(frozen, '1');
+	ac_watch_remove(watch, UID + 1);
+	close(freeze_fd);
+}
+END_TEST
+
 START_TEST(they_share_no_processor)
 {
 	cpu_set_t reader, relief, both;
@@ -159,6 +190,7 @@ int main(void)
 	tcase_set_timeout(cases, 30);
 	tcase_add_checked_fixture(cases, set_up, tear_down);
 	tcase_add_test(cases, one_reads_while_the_other_cannot);
+	tcase_add_test(cases, whoever_has_the_lock_cannot_stop_the_alarm);
 	tcase_add_test(cases, they_share_no_processor);
 	tcase_add_test(cases, nothing_looks_while_there_is_no_session);
 	srunner_run_all(runner, CK_NORMAL);
