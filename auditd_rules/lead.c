@@ -153,11 +153,8 @@ static int next(struct walk *walk, char component[256])
 
 static int name_of(int fd, char name[AC_PATH_MAX])
 {
-	char link[64];
-	ssize_t length;
+	ssize_t length = readlink(ac_fd_name(fd).text, name, AC_PATH_MAX - 1);
 
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	length = readlink(link, name, AC_PATH_MAX - 1);
 	if (length <= 0)
 		return length ? -errno : -ENOENT;
 	name[length] = 0;
@@ -289,13 +286,9 @@ static int follow_entry(const struct walk *at, const char *name, struct ac_lead 
 
 static DIR *read_directory(const struct walk *walk)
 {
-	char name[64];
-	DIR *directory;
+	ac_autoclose int fd = open(ac_fd_name(walk->fd).text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
 
-	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", walk->fd);
-	ac_autoclose int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	directory = fd < 0 ? NULL : fdopendir(fd);
 	if (directory)
 		(void)ac_take_fd(&fd);
 	return directory;

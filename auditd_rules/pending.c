@@ -15,7 +15,6 @@
 
 /* An agent that causes more events than any tool does, for longer than any tool does, is hiding
  * something or out of its mind; both end the session. */
-#define FLOOD_BURST 10000
 #define FLOOD_PER_S 2000
 
 static struct ac_pending *find_pending(struct ac_watch *watch, uint64_t serial)
@@ -203,8 +202,8 @@ static bool is_flood(struct ac_slot *slot, uint64_t now_ms)
 	if (passed) {
 		slot->credit_ms = now_ms;
 		slot->credit += (int64_t)(passed < 60000 ? passed : 60000) * FLOOD_PER_S / 1000;
-		if (slot->credit > FLOOD_BURST)
-			slot->credit = FLOOD_BURST;
+		if (slot->credit > AC_FLOOD_BURST)
+			slot->credit = AC_FLOOD_BURST;
 	}
 	return --slot->credit < 0;
 }

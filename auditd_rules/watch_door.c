@@ -10,8 +10,6 @@
 
 #include "watch_parts.h"
 
-#define CREDIT 10000 /* what a new session may use up at once, see pending.c */
-
 void ac_watch_set_source(struct ac_watch *watch, int fd, bool text)
 {
 	int old;
@@ -61,7 +59,7 @@ int ac_watch_add(struct ac_watch *watch, uid_t uid, const struct ac_judge *judge
 	slot->freeze_fd = freeze_fd;
 	slot->kill_fd = kill_fd;
 	slot->judge = judge;
-	slot->credit = CREDIT;
+	slot->credit = AC_FLOOD_BURST;
 	pthread_mutex_lock(&watch->lock);
 	if (watch->slot_of[uid - watch->first]) {
 		pthread_mutex_unlock(&watch->lock);

@@ -18,6 +18,7 @@
 #define AC_RING_SHARE 192 /* of one session: a flood leaves room for its neighbours */
 #define AC_DOMAINS_MAX 4096
 #define AC_LINES_SIZE 65536
+#define AC_FLOOD_BURST 10000 /* events at once that are no flood yet */
 
 enum ac_slot_state {
 	AC_SLOT_CANARY, /* registered: only the canary is looked for */

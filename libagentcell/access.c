@@ -74,11 +74,6 @@ static bool is_doomed(const void *context, uint32_t id)
 	       (change->is_made_there || !is_of_a_session(id));
 }
 
-static void name_of(int fd, char name[64])
-{
-	snprintf(name, 64, "/proc/self/fd/%d", fd);
-}
-
 static int write_acl(const char *name, acl_type_t type, acl_t acl)
 {
 	acl_entry_t entry;
@@ -126,10 +121,8 @@ static int drop_entries(
 static int change_acl(
 	const struct change *change, int fd, const struct ac_object *object, acl_type_t type)
 {
-	char name[64];
-
-	name_of(fd, name);
-	acl_t acl = acl_get_file(name, type);
+	const struct ac_fd_name name = ac_fd_name(fd);
+	acl_t acl = acl_get_file(name.text, type);
 
 	if (!acl)
 		return errno == EOPNOTSUPP && !change->is_grant ? 0 : -errno;
@@ -137,7 +130,7 @@ static int change_acl(
 				      : drop_entries(change, object, type, &acl);
 
 	if (result == 1)
-		result = write_acl(name, type, acl);
+		result = write_acl(name.text, type, acl);
 	acl_free(acl);
 	return result;
 }
@@ -215,10 +208,7 @@ static int attempt(void *context)
 /* Then the file system heeds it, and it is the ACL that says no. */
 static bool is_narrow(int fd, uid_t session_uid)
 {
-	char name[64];
-
-	name_of(fd, name);
-	acl_t acl = acl_get_file(name, ACL_TYPE_ACCESS);
+	acl_t acl = acl_get_file(ac_fd_name(fd).text, ACL_TYPE_ACCESS);
 	bool is_narrow = acl && !ac_acl_lets_write(acl, session_uid);
 
 	if (acl)
@@ -341,14 +331,13 @@ static bool is_the_one(const void *context, uint32_t id)
 bool ac_access_is_marked(int fd, uid_t session_uid)
 {
 	struct ac_object object = { 0 };
-	char name[64];
 
 	if (ac_object_look(fd, &object) != 0)
 		return false;
 	if (object.uid == session_uid)
 		return true;
-	name_of(fd, name);
-	acl_t acl = S_ISLNK(object.mode) ? NULL : acl_get_file(name, ACL_TYPE_ACCESS);
+	acl_t acl = S_ISLNK(object.mode) ? NULL
+					 : acl_get_file(ac_fd_name(fd).text, ACL_TYPE_ACCESS);
 	bool is_marked = acl && ac_acl_has(acl, is_the_one, &session_uid);
 
 	if (acl)

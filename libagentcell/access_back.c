@@ -48,13 +48,12 @@ void ac_access_die_with(pid_t parent)
  * cannot do it keeps nothing back, or says nothing true: there is nothing more to be had of it. */
 static void sync_all(int fd)
 {
-	char name[64];
 	struct stat status;
 
 	if (fstat(fd, &status) != 0 || (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode)))
 		return;
-	snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-	ac_autoclose int open_fd = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	ac_autoclose int open_fd = open(
+		ac_fd_name(fd).text, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	if (open_fd >= 0)
 		(void)syncfs(open_fd);

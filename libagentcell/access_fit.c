@@ -2,11 +2,11 @@
 /* What can be told of a file system's ACLs without changing anything; that it heeds them is tried later. */
 #include <errno.h>
 #include <linux/magic.h>
-#include <stdio.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 
 #include "access.h"
+#include "util.h"
 
 /* FUSE hands the attributes on to whatever is behind it, and lets the mode alone decide: to set them
  * would show files to groups that no one meant. */
@@ -19,10 +19,8 @@ static bool is_fuse(int fd)
 
 static bool has_acls(int fd)
 {
-	char name[64];
-
-	snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-	return getxattr(name, "system.posix_acl_access", NULL, 0) >= 0 || errno == ENODATA;
+	return getxattr(ac_fd_name(fd).text, "system.posix_acl_access", NULL, 0) >= 0 ||
+	       errno == ENODATA;
 }
 
 int ac_access_is_fit(int fd, const char *path, struct ac_err *err)

@@ -120,16 +120,16 @@ static int make_unnamed(int leases, const char *session_id, struct ac_err *err)
 /* 0: leased; -EEXIST, -EBUSY: the next number, please. */
 static int try_lease(int leases, int notes, int unnamed, uid_t uid, struct ac_err *err)
 {
-	char link[32], name[16];
+	const struct ac_fd_name lease = ac_fd_name(unnamed);
+	char name[16];
 	int processes, code;
 
 	if (ac_access_note_stands(notes, uid))
 		return -EBUSY;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", unnamed);
 	snprintf(name, sizeof(name), "%u", uid);
-	code = linkat(AT_FDCWD, link, leases, name, AT_SYMLINK_FOLLOW) ? errno : 0;
+	code = linkat(AT_FDCWD, lease.text, leases, name, AT_SYMLINK_FOLLOW) ? errno : 0;
 	if (code == EEXIST && lease_is_stale(leases, name) && !unlinkat(leases, name, 0))
-		code = linkat(AT_FDCWD, link, leases, name, AT_SYMLINK_FOLLOW) ? errno : 0;
+		code = linkat(AT_FDCWD, lease.text, leases, name, AT_SYMLINK_FOLLOW) ? errno : 0;
 	if (code == EEXIST)
 		return -EEXIST;
 	if (code)

@@ -126,7 +126,6 @@ static void give_back(char *line)
 {
 	uint64_t device, inode, mode;
 	struct statx st;
-	char path[64];
 
 	if (!take_number(&line, 10, &device) || !take_number(&line, 10, &inode) ||
 		!take_number(&line, 8, &mode) || ac_unescape(line, strlen(line) + 1, line) < 0)
@@ -137,8 +136,7 @@ static void give_back(char *line)
 		ac_statx_device(&st) != device ||
 		st.stx_mode != (mode | ac_force_bits((mode_t)mode & S_IFMT)))
 		return;
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	if (chmod(path, (mode_t)mode & 07777) < 0)
+	if (chmod(ac_fd_name(fd).text, (mode_t)mode & 07777) < 0)
 		(void)errno; /* it was the user's to change */
 }
 

@@ -41,20 +41,14 @@ static bool may_force(const struct statx *st, mode_t type)
 
 static int reopen_handle(int handle, int flags)
 {
-	char path[64];
-
-	snprintf(path, sizeof path, "/proc/self/fd/%d", handle);
-	int fd = open(path, (flags & ~O_NOFOLLOW) | O_CLOEXEC);
+	int fd = open(ac_fd_name(handle).text, (flags & ~O_NOFOLLOW) | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }
 
 static int chmod_handle(int handle, mode_t mode)
 {
-	char path[64];
-
-	snprintf(path, sizeof path, "/proc/self/fd/%d", handle);
-	return chmod(path, mode) < 0 ? -errno : 0;
+	return chmod(ac_fd_name(handle).text, mode) < 0 ? -errno : 0;
 }
 
 /* An O_PATH descriptor of something that may be forced, and that is written down. */

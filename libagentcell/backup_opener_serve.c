@@ -94,7 +94,6 @@ static int look(int directory_fd, const char *name, uid_t owner)
  * granted to nobody but the owner: the kernel looks a second time. */
 static int open_reading(int handle, uid_t owner)
 {
-	char path[64];
 	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOATIME | O_CLOEXEC;
 	struct statx st, opened;
 
@@ -102,9 +101,8 @@ static int open_reading(int handle, uid_t owner)
 		return -EACCES;
 	if (S_ISDIR(st.stx_mode))
 		flags |= O_DIRECTORY;
-	snprintf(path, sizeof path, "/proc/self/fd/%d", handle);
 	raise_capability();
-	ac_autoclose int fd = open(path, flags);
+	ac_autoclose int fd = open(ac_fd_name(handle).text, flags);
 
 	lower_capability();
 	if (fd < 0)

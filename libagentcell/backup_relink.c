@@ -102,7 +102,7 @@ static bool needs_put(const struct member *member)
 static int link_beside(struct ac_restorer *restorer, const struct ac_spot *spot, int leader,
 	const struct member *member, struct ac_err *err)
 {
-	char temporary[sizeof AC_RESTORE_PREFIX + 16], path[64];
+	char temporary[sizeof AC_RESTORE_PREFIX + 16];
 	const struct ac_entry *have = member->task->have;
 	struct stat is, wanted;
 
@@ -117,8 +117,7 @@ static int link_beside(struct ac_restorer *restorer, const struct ac_spot *spot,
 	if (result)
 		return result;
 	ac_restore_name(restorer, temporary);
-	snprintf(path, sizeof path, "/proc/self/fd/%d", leader);
-	if (linkat(AT_FDCWD, path, spot->fd, temporary, AT_SYMLINK_FOLLOW) < 0)
+	if (linkat(AT_FDCWD, ac_fd_name(leader).text, spot->fd, temporary, AT_SYMLINK_FOLLOW) < 0)
 		return ac_fail_errno(err, errno, "link");
 	if (renameat(spot->fd, temporary, spot->fd, spot->name) < 0) {
 		result = ac_fail_errno(err, errno, "rename into place");

@@ -127,24 +127,24 @@ int ac_restore_metadata(struct ac_restore *restore, int fd, const struct ac_entr
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
 		{ .tv_sec = want->mtime_s, .tv_nsec = want->mtime_ns } };
 	bool has_xattrs = inherits_acl || ac_entry_find(want, AC_SIDE_XATTR);
-	char path[64];
+	const struct ac_fd_name path = ac_fd_name(fd);
 	struct stat st;
 
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	if (fstat(fd, &st) < 0)
 		return ac_fail_errno(err, errno, "stat");
-	set_owner(restore, path, &st, want, name);
-	int result = has_xattrs ? allow_attributes(path, &st, err) : 0;
+	set_owner(restore, path.text, &st, want, name);
+	int result = has_xattrs ? allow_attributes(path.text, &st, err) : 0;
 
 	if (!result && has_xattrs)
-		result = set_xattrs(restore, fd, path, want, name, err);
+		result = set_xattrs(restore, fd, path.text, want, name, err);
 	if (result)
 		return result;
 	if (((st.st_mode & 07777) != want->mode || has_xattrs || st.st_gid != want->gid) &&
-		fchmod(fd, want->mode) < 0 && (errno != EBADF || chmod(path, want->mode) < 0))
+		fchmod(fd, want->mode) < 0 && (errno != EBADF || chmod(path.text, want->mode) < 0))
 		return ac_fail_errno(err, errno, "set the mode");
 	/* A regular file is open for real; an O_PATH descriptor goes by its magic link. */
-	if (futimens(fd, times) < 0 && (errno != EBADF || utimensat(AT_FDCWD, path, times, 0) < 0))
+	if (futimens(fd, times) < 0 &&
+		(errno != EBADF || utimensat(AT_FDCWD, path.text, times, 0) < 0))
 		return ac_fail_errno(err, errno, "set the times");
 	return 0;
 }
@@ -167,10 +167,9 @@ static int repair_symlink(struct ac_restore *restore, const struct ac_spot *spot
 /* An O_PATH descriptor cannot be synced. */
 static void flush_repaired(struct ac_restore *restore, int path_fd, mode_t mode)
 {
-	char path[64];
-
-	snprintf(path, sizeof path, "/proc/self/fd/%d", path_fd);
-	ac_autoclose int fd = S_ISREG(mode) ? open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC) : -1;
+	ac_autoclose int fd = S_ISREG(mode) ? open(ac_fd_name(path_fd).text,
+						      O_RDONLY | O_NOCTTY | O_CLOEXEC)
+					    : -1;
 
 	if (fd < 0)
 		ac_flush_whole(restore);

@@ -35,15 +35,13 @@ static int stat_name(const struct ac_walk *walk, struct ac_item *item, int *hand
 static int note_attributes(
 	struct ac_walker *walker, const struct ac_item *item, int handle, size_t offset)
 {
-	char path[64];
 	ac_autoclose int own = handle < 0 ? openat(item->directory_fd, item->name,
 						    O_PATH | O_NOFOLLOW | O_CLOEXEC)
 					  : -1;
 
 	if (handle < 0 && own < 0)
 		return AC_ITEM_WRITTEN; /* gone meanwhile */
-	snprintf(path, sizeof path, "/proc/self/fd/%d", handle < 0 ? own : handle);
-	int result = ac_walk_xattrs(walker, offset, -1, path);
+	int result = ac_walk_xattrs(walker, offset, -1, ac_fd_name(handle < 0 ? own : handle).text);
 
 	return result ? ac_walk_fail(walker->walk, -result, item->node, item->name,
 				"read the attributes of")

@@ -249,13 +249,12 @@ int ac_cgroup_open(const char *session_id, struct ac_err *err)
 int ac_cgroup_path(const char *session_id, char path[AC_PATH_MAX], struct ac_err *err)
 {
 	ac_autoclose int fd = ac_cgroup_open(session_id, err);
-	char link[32], text[AC_PATH_MAX];
+	char text[AC_PATH_MAX];
 	ssize_t length;
 
 	if (fd < 0)
 		return fd;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	length = readlink(link, text, sizeof(text) - 1);
+	length = readlink(ac_fd_name(fd).text, text, sizeof(text) - 1);
 	if (length < 0)
 		return ac_fail_errno(
 			err, errno, "read the path of cgroup agentcell/%s", session_id);

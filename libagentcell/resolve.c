@@ -78,10 +78,7 @@ static const char *use_word(enum ac_resolve_use use)
 
 static int canonical_name(int fd, const char *name, char path[AC_PATH_MAX], struct ac_err *err)
 {
-	char link[64];
-
-	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	ssize_t length = readlink(link, path, AC_PATH_MAX - 1);
+	ssize_t length = readlink(ac_fd_name(fd).text, path, AC_PATH_MAX - 1);
 
 	if (length < 0)
 		return ac_fail_errno(err, errno, "cannot tell where %s is", name);

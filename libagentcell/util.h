@@ -35,6 +35,20 @@ static inline int ac_take_fd(int *fd)
 	return taken;
 }
 
+/* The name that a descriptor has for this process (proc(5)): what takes a name acts on the very file,
+ * whatever its path leads to by now. */
+struct ac_fd_name {
+	char text[32];
+};
+
+static inline struct ac_fd_name ac_fd_name(int fd)
+{
+	struct ac_fd_name name;
+
+	(void)snprintf(name.text, sizeof(name.text), "/proc/self/fd/%d", fd);
+	return name;
+}
+
 #define ac_autoclose __attribute__((cleanup(ac_close_pointer)))
 #define ac_autofclose __attribute__((cleanup(ac_fclose_pointer)))
 #define ac_autofree __attribute__((cleanup(ac_free_pointer)))

@@ -91,7 +91,7 @@ struct original {
 static int read_original(void *context)
 {
 	struct original *original = context;
-	char link[64], path[AC_PATH_MAX];
+	char path[AC_PATH_MAX];
 	ac_autoclose int fd = open(original->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	if (fd < 0)
@@ -101,8 +101,7 @@ static int read_original(void *context)
 	if (size < 0)
 		return (int)size;
 	original->length = (size_t)size;
-	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	size = readlink(link, path, sizeof path - 1);
+	size = readlink(ac_fd_name(fd).text, path, sizeof path - 1);
 	if (size <= 0)
 		return -errno;
 	path[size] = '\0';

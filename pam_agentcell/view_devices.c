@@ -38,13 +38,12 @@ static int make_node(int directory, const char *name, unsigned major_number, uns
 static int open_terminal(uid_t uid)
 {
 	for (int fd = 3; fd < 64; fd++) {
-		char link[64], path[64];
+		char path[64];
 		struct stat status, again;
 
 		if (fstat(fd, &status) != 0 || !S_ISCHR(status.st_mode) || status.st_uid != uid)
 			continue;
-		snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-		ssize_t length = readlink(link, path, sizeof path - 1);
+		ssize_t length = readlink(ac_fd_name(fd).text, path, sizeof path - 1);
 
 		if (length <= 0)
 			continue;

@@ -88,13 +88,12 @@ static int follow(const struct ac_view *view, const char *name, char path[PATH_S
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	size_t prefix = strlen(AC_VIEW_DIRECTORY);
-	char link[64], found[PATH_SIZE];
+	char found[PATH_SIZE];
 	ac_autoclose int fd = (int)syscall(SYS_openat2, view->root_fd, name, &how, sizeof how);
 
 	if (fd < 0)
 		return -errno;
-	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	ssize_t length = readlink(link, found, sizeof found - 1);
+	ssize_t length = readlink(ac_fd_name(fd).text, found, sizeof found - 1);
 
 	if (length <= 0 || length >= (ssize_t)sizeof found - 1)
 		return -ENAMETOOLONG;
@@ -291,11 +290,10 @@ static int protect_elsewhere(const struct ac_view *view, const char *name, struc
 static int protect_gitfile(const struct ac_view *view, const char *project, int fd,
 	const char *path, struct ac_err *err)
 {
-	char link[64], text[GITFILE_MAX], name[PATH_SIZE];
+	char text[GITFILE_MAX], name[PATH_SIZE];
 	int result = hold(fd, path, true, err);
-
-	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	ac_autoclose int file = result ? -1 : open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	ac_autoclose int file = result ? -1
+				       : open(ac_fd_name(fd).text, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	ssize_t length = file < 0 ? -1 : ac_read_all(file, text, sizeof text - 1);
 
 	if (result || length < 8 || strncmp(text, "gitdir: ", 8) != 0)

@@ -30,15 +30,14 @@ static int look_up(
 {
 	const struct ac_identity who = { plan->user_uid, plan->user_gid, plan->group_count,
 		plan->groups };
-	char copy[AC_PATH_MAX], link[64];
+	char copy[AC_PATH_MAX];
 	ac_autoclose int fd = -1;
 
 	snprintf(copy, sizeof copy, "%s", name);
 	fd = ac_identity_run(&who, open_path, copy, err);
 	if (fd < 0)
 		return ac_fail_errno(err, -fd, "cannot open %s as %s", name, plan->user);
-	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	ssize_t length = readlink(link, path, AC_PATH_MAX - 1);
+	ssize_t length = readlink(ac_fd_name(fd).text, path, AC_PATH_MAX - 1);
 
 	if (length <= 0)
 		return ac_fail_errno(err, errno, "cannot tell what %s leads to", name);

@@ -144,10 +144,8 @@ static int check_roots(
 static int fill_cwd(
 	const struct ac_plan_look *look, const struct ac_policy *policy, struct ac_err *err)
 {
-	char link[64], *cwd = look->plan->cwd;
-
-	snprintf(link, sizeof link, "/proc/self/fd/%d", look->cwd_fd);
-	ssize_t length = readlink(link, cwd, sizeof look->plan->cwd - 1);
+	char *cwd = look->plan->cwd;
+	ssize_t length = readlink(ac_fd_name(look->cwd_fd).text, cwd, sizeof look->plan->cwd - 1);
 
 	if (length <= 0)
 		return ac_fail_errno(err, errno, "cannot tell the current directory");

@@ -20,7 +20,6 @@ const struct ac_switch *ac_switch_load(struct ac_err *err)
 {
 	static const char path[] = AC_SUDO_DIRECTORY "/" AC_SWITCH_FILE;
 	static const struct ac_switch *loaded;
-	char fd_path[64];
 	struct stat status;
 
 	if (loaded)
@@ -37,8 +36,7 @@ const struct ac_switch *ac_switch_load(struct ac_err *err)
 		return NULL;
 	}
 	/* By the descriptor that was judged. */
-	snprintf(fd_path, sizeof fd_path, "/proc/self/fd/%d", fd);
-	void *handle = dlopen(fd_path, RTLD_NOW | RTLD_LOCAL);
+	void *handle = dlopen(ac_fd_name(fd).text, RTLD_NOW | RTLD_LOCAL);
 
 	loaded = handle ? dlsym(handle, AC_SWITCH_SYMBOL) : NULL;
 	if (!loaded)
