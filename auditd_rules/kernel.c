@@ -18,8 +18,7 @@
 
 #define BUFFER_BYTES (64 << 20)
 #define BUFFER_LEAST (8 << 20)
-#define BACKLOG_PER_CPU 32768u /* it makes up to 1000 a millisecond; pace.c holds it within 10 */
-#define BACKLOG_MAX 262144u
+#define BACKLOG 65536u /* a processor makes up to 1000 records a millisecond: see pace.c */
 #define BACKLOG_LEAST 8192u
 #define RECORD_BYTES 2304 /* of kernel memory: a sk_buff, and AUDIT_BUFSIZ with its trailer */
 #define MEMORY_SHARE 16 /* a full queue takes no more than this part of the machine's */
@@ -102,16 +101,12 @@ static int enable(struct ac_kernel *kernel, bool may_enable, struct ac_err *err)
 /* Below it, Landlock's records are dropped under load. */
 static uint32_t wanted_backlog(void)
 {
-	long count = sysconf(_SC_NPROCESSORS_CONF);
 	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-	uint64_t wanted = count > 1 ? (uint64_t)count * BACKLOG_PER_CPU : BACKLOG_PER_CPU;
-	uint64_t room = pages > 0 && page > 0
-				? (uint64_t)pages * (uint64_t)page / MEMORY_SHARE / RECORD_BYTES
-				: 0;
+	long room = pages > 0 && page > 0 ? pages / MEMORY_SHARE * page / RECORD_BYTES : 0;
 
-	if (wanted > room)
-		wanted = room > BACKLOG_LEAST ? room : BACKLOG_LEAST;
-	return wanted < BACKLOG_MAX ? (uint32_t)wanted : BACKLOG_MAX;
+	if (room >= (long)BACKLOG)
+		return BACKLOG;
+	return room > (long)BACKLOG_LEAST ? (uint32_t)room : BACKLOG_LEAST;
 }
 
 int ac_kernel_prepare(struct ac_kernel *kernel, bool may_enable, struct ac_err *err)

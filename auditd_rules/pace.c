@@ -11,8 +11,8 @@
  *
  * That nothing comes does not say that the queue is empty: under a hypervisor the processor of kauditd
  * may stand still, often for 100 ms, in which another one makes 100,000 records.  So the kernel is asked
- * for the queue's length before a session goes on; and a silence right after that has to be explained in
- * the same way, a few times at growing distances.
+ * for the queue's length before a session goes on.  Then it is on probation: one late event, a long queue
+ * or a silence is enough to hold it again; silence has to be explained at growing distances.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,6 +25,7 @@
 #define HOLD_MS 100 /* then the queue is somebody else's, who must leave some room */
 #define HOLD_MOST_MS 1000
 #define PATIENCE_MOST_MS 64 /* who was silent for so long after a hold is no suspect any more */
+#define PROBATION_MS 1000
 
 void ac_pace_record(struct ac_watch *watch, uint64_t time_ms)
 {
@@ -39,7 +40,7 @@ static bool is_hasty(const struct ac_watch *watch, struct ac_slot *slot, uint64_
 
 	slot->hasty = late || time_ms == slot->last_ms ? slot->hasty + 1 : 0;
 	slot->last_ms = time_ms;
-	return slot->hasty >= HASTY_EVENTS;
+	return slot->hasty >= HASTY_EVENTS || (late && watch->on_probation && slot->on_probation);
 }
 
 static void hold(struct ac_watch *watch, struct ac_slot *slot)
@@ -61,15 +62,37 @@ void ac_pace_event(struct ac_watch *watch, struct ac_slot *slot, uint64_t time_m
 	hold(watch, slot);
 }
 
-static bool is_through(struct ac_watch *watch, uint64_t held_ms)
+/* The answer counts once. */
+static bool take_answer(struct ac_watch *watch)
 {
-	const bool told = watch->queue_told, is_short = watch->queue_length <= SHORT_QUEUE;
+	bool told = watch->queue_told;
 
 	watch->queue_told = false;
+	return told;
+}
+
+static void ask(struct ac_watch *watch)
+{
+	if (watch->turn_ms - watch->asked_ms < AC_PACE_POLL_MS)
+		return;
+	watch->asked_ms = watch->turn_ms;
+	watch->queue_asked = true;
+	ac_watch_notify(watch);
+}
+
+static bool leaves_room(const struct ac_watch *watch)
+{
+	return watch->queue_length <= watch->queue_limit / 8;
+}
+
+static bool is_through(struct ac_watch *watch, uint64_t held_ms)
+{
+	const bool told = take_answer(watch), is_short = watch->queue_length <= SHORT_QUEUE;
+
 	if (told && !is_short)
 		watch->patience_ms = AC_PACE_POLL_MS; /* the silence was the queue's */
 	return (told && is_short) || watch->caught_up || held_ms >= HOLD_MOST_MS ||
-	       (told && held_ms >= HOLD_MS && watch->queue_length <= watch->queue_limit / 8);
+	       (told && held_ms >= HOLD_MS && leaves_room(watch));
 }
 
 static void let_go(struct ac_watch *watch)
@@ -94,7 +117,6 @@ static void let_go(struct ac_watch *watch)
 static void hold_again(struct ac_watch *watch)
 {
 	watch->on_probation = false;
-	watch->patience_ms *= 2;
 	for (uid_t uid = watch->first; uid <= watch->last; uid++) {
 		struct ac_slot *slot = watch->slot_of[uid - watch->first];
 
@@ -109,21 +131,32 @@ static bool is_silent(const struct ac_watch *watch, uint64_t for_ms)
 	       watch->turn_ms - watch->let_go_ms >= for_ms;
 }
 
+static void look_at_suspects(struct ac_watch *watch)
+{
+	const bool told = take_answer(watch);
+
+	if (is_silent(watch, watch->patience_ms)) {
+		watch->patience_ms *= 2;
+		hold_again(watch);
+	} else if (told && !leaves_room(watch)) {
+		hold_again(watch);
+	} else if (watch->turn_ms - watch->let_go_ms >= PROBATION_MS) {
+		watch->on_probation = false;
+	} else {
+		ask(watch);
+	}
+}
+
 void ac_pace_turn(struct ac_watch *watch)
 {
 	const uint64_t held_ms = watch->turn_ms - watch->held_since;
 
-	if (!watch->held_since) {
-		if (watch->on_probation && is_silent(watch, watch->patience_ms))
-			hold_again(watch);
-	} else if (is_through(watch, held_ms)) {
+	if (!watch->held_since && watch->on_probation)
+		look_at_suspects(watch);
+	else if (watch->held_since && is_through(watch, held_ms))
 		let_go(watch);
-	} else if ((is_silent(watch, AC_PACE_POLL_MS) || held_ms >= HOLD_MS) &&
-		   watch->turn_ms - watch->asked_ms >= AC_PACE_POLL_MS) {
-		watch->asked_ms = watch->turn_ms;
-		watch->queue_asked = true;
-		ac_watch_notify(watch);
-	}
+	else if (watch->held_since && (is_silent(watch, AC_PACE_POLL_MS) || held_ms >= HOLD_MS))
+		ask(watch);
 }
 
 void ac_pace_alarm(struct ac_watch *watch)
@@ -132,7 +165,7 @@ void ac_pace_alarm(struct ac_watch *watch)
 	for (uid_t uid = watch->first; uid <= watch->last; uid++) {
 		struct ac_slot *slot = watch->slot_of[uid - watch->first];
 
-		if (slot && atomic_load(&slot->on_probation))
+		if (slot)
 			ac_slot_freeze(slot, true);
 	}
 	pthread_mutex_unlock(&watch->slots_lock);

@@ -8,7 +8,6 @@
 #define AC_WATCH_PARTS_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 #include "serials.h"
 #include "watch.h"
@@ -33,7 +32,7 @@ struct ac_slot { /* one registered session */
 	int freeze_fd, kill_fd;
 	bool wants_frozen; /* the guardian's wish */
 	bool held; /* until the stream has caught up, see pace.c */
-	atomic_bool on_probation; /* was just let go; ac_pace_alarm() reads it */
+	bool on_probation; /* was just let go */
 	unsigned hasty; /* its events in a row that came late or in one tick */
 	uint64_t last_ms; /* the time of the last of them */
 	const struct ac_judge *judge;
@@ -109,7 +108,7 @@ void ac_readers_stop(struct ac_watch *watch);
 void ac_pace_record(struct ac_watch *watch, uint64_t time_ms);
 void ac_pace_event(struct ac_watch *watch, struct ac_slot *slot, uint64_t time_ms);
 void ac_pace_turn(struct ac_watch *watch);
-/* Without the lock, whose owner may stand still: freezes whom it must; then with the lock. */
+/* Without the lock, whose owner may stand still: nobody runs while nobody looks; then with the lock. */
 void ac_pace_alarm(struct ac_watch *watch);
 void ac_pace_alarmed(struct ac_watch *watch);
 

@@ -33,7 +33,7 @@ for word in flood many-floods log-flood; do
 	echo "# $word: $took ms until the session was gone"
 done
 
-# Both a processor of kauditd and of a reader that stands still for 100 ms: what hypervisors do.
+# Both a processor of kauditd and of a reader that stands still for 50 ms: what hypervisors do.
 kauditd=$(pgrep -x kauditd)
 cpus=$(taskset -p "$kauditd" | sed 's/.*: //')
 trap 'taskset -p "$cpus" "$kauditd" >/dev/null; tell_and_stop' EXIT

@@ -14,8 +14,8 @@
 
 #include "clock.h"
 
-#define STALL_MS 100
-#define PAUSE_MS 60
+#define STALL_MS 50
+#define PAUSE_MS 50
 #define WAIT_MS 10000
 #define ALL_MS 5000
 #define PRIORITY 90
