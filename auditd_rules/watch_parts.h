@@ -52,8 +52,7 @@ struct ac_pending { /* one event whose records are coming in */
 
 struct ac_watch {
 	pthread_mutex_t lock;
-	pthread_mutex_t
-		slots_lock; /* for slot_of alone; who wants both takes the other one first */
+	pthread_mutex_t slots_lock; /* of slot_of alone, and taken last */
 	pthread_t reader, relief;
 	struct ac_pulse *pulse;
 	bool running, relieved, stop, realtime;

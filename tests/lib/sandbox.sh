@@ -41,10 +41,21 @@ sandbox_listener() {
 	return 1
 }
 
+sandbox_audit_status() { # word
+	auditctl -s | sed -n "s/^$1 //p"
+}
+
+# The processors that the kernel's audit thread may run on, as a mask.
+sandbox_kauditd_cpus() {
+	taskset -p "$(pgrep -x kauditd)" 2>/dev/null | sed 's/.*: //'
+}
+
 # The kernel has one audit state and one nft table of ours for everybody.
 sandbox_audit_begin() {
 	exec 8>/tmp/agentcell-audit.lock && flock 8 || exit 1
-	sandbox_audit_enabled=$(auditctl -s | sed -n 's/^enabled //p')
+	sandbox_audit_enabled=$(sandbox_audit_status enabled)
+	sandbox_audit_backlog=$(sandbox_audit_status backlog_limit)
+	sandbox_kauditd=$(sandbox_kauditd_cpus)
 	auditctl -l >"$sandbox_work/rules"
 	for sandbox_try in $(seq 50); do # what a test before had to kill may take a moment
 		sandbox_listener || break
@@ -67,8 +78,12 @@ sandbox_audit_end() {
 			# shellcheck disable=SC2086
 			auditctl $sandbox_rule >/dev/null
 		done
-	[ "$(auditctl -s | sed -n 's/^enabled //p')" = "$sandbox_audit_enabled" ] ||
+	[ "$(sandbox_audit_status enabled)" = "$sandbox_audit_enabled" ] ||
 		auditctl -e "$sandbox_audit_enabled" >/dev/null
+	[ "$(sandbox_audit_status backlog_limit)" = "$sandbox_audit_backlog" ] ||
+		auditctl -b "$sandbox_audit_backlog" >/dev/null
+	[ "$(sandbox_kauditd_cpus)" = "$sandbox_kauditd" ] ||
+		taskset -p "$sandbox_kauditd" "$(pgrep -x kauditd)" >/dev/null
 	nft delete table inet agentcell 2>/dev/null
 	auditctl -l | cmp -s - "$sandbox_work/rules" || sandbox_say 'audit rules could not be put back'
 }
