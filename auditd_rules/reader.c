@@ -32,7 +32,7 @@
 #define RELIEF_MS 10 /* each look costs some 30 us of a virtual machine's processor */
 #define RELIEF_FLOW_MS 2 /* while FLOW records come between two looks */
 #define FLOW 16
-#define PATIENCE_US 2000
+#define PATIENCE_US 2000 /* with the lock */
 #define STEP_US 100
 
 static struct { /* 512 KiB, touched before the first record; used with the lock held */
@@ -152,7 +152,8 @@ static void *read_stream(void *argument)
 	return NULL;
 }
 
-/* The other one is some 100 us in its turn, unless its processor stands still meanwhile. */
+/* Whoever has the lock has it for some 100 us, unless its processor stands still.  Not a timed lock: that
+ * one spins on for an owner that the kernel believes to be running. */
 static void lock_soon(struct ac_watch *watch)
 {
 	const struct timespec step = { .tv_nsec = STEP_US * 1000 };

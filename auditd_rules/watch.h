@@ -5,7 +5,7 @@
  * They touch memory that was there before they started and descriptors that were opened when a
  * session registered; they never allocate, never look a name up, never wait for a disk.  The
  * guardian talks to them through the functions below; one lock, held for microseconds on all sides
- * (priority inheritance), protects all of it.
+ * (priority inheritance), protects all of it.  Who stands still with it is noticed: see reader.c.
  */
 #ifndef AC_WATCH_H
 #define AC_WATCH_H
