@@ -95,34 +95,42 @@ static bool is_through(struct ac_watch *watch, uint64_t held_ms)
 	       (told && held_ms >= HOLD_MS && leaves_room(watch));
 }
 
+static void each_slot(
+	struct ac_watch *watch, void (*act)(struct ac_watch *watch, struct ac_slot *slot))
+{
+	for (uid_t uid = watch->first; uid <= watch->last; uid++)
+		if (watch->slot_of[uid - watch->first])
+			act(watch, watch->slot_of[uid - watch->first]);
+}
+
+static void let_slot_go(struct ac_watch *watch, struct ac_slot *slot)
+{
+	slot->on_probation = watch->on_probation && (slot->held || slot->on_probation);
+	if (!slot->held)
+		return;
+	slot->held = false;
+	slot->hasty = 0;
+	ac_slot_settle(slot);
+}
+
 static void let_go(struct ac_watch *watch)
 {
 	watch->held_since = 0;
 	watch->let_go_ms = watch->turn_ms;
 	watch->on_probation = watch->patience_ms <= PATIENCE_MOST_MS;
-	for (uid_t uid = watch->first; uid <= watch->last; uid++) {
-		struct ac_slot *slot = watch->slot_of[uid - watch->first];
+	each_slot(watch, let_slot_go);
+}
 
-		if (!slot)
-			continue;
-		slot->on_probation = watch->on_probation && (slot->held || slot->on_probation);
-		if (!slot->held)
-			continue;
-		slot->held = false;
-		slot->hasty = 0;
-		ac_slot_settle(slot);
-	}
+static void hold_suspect(struct ac_watch *watch, struct ac_slot *slot)
+{
+	if (slot->on_probation)
+		hold(watch, slot);
 }
 
 static void hold_again(struct ac_watch *watch)
 {
 	watch->on_probation = false;
-	for (uid_t uid = watch->first; uid <= watch->last; uid++) {
-		struct ac_slot *slot = watch->slot_of[uid - watch->first];
-
-		if (slot && slot->on_probation)
-			hold(watch, slot);
-	}
+	each_slot(watch, hold_suspect);
 }
 
 static bool is_silent(const struct ac_watch *watch, uint64_t for_ms)
@@ -159,15 +167,22 @@ void ac_pace_turn(struct ac_watch *watch)
 		ask(watch);
 }
 
+static void freeze_slot(struct ac_watch *watch, struct ac_slot *slot)
+{
+	(void)watch;
+	ac_slot_freeze(slot, true);
+}
+
+static void settle_slot(struct ac_watch *watch, struct ac_slot *slot)
+{
+	(void)watch;
+	ac_slot_settle(slot);
+}
+
 void ac_pace_alarm(struct ac_watch *watch)
 {
 	pthread_mutex_lock(&watch->slots_lock);
-	for (uid_t uid = watch->first; uid <= watch->last; uid++) {
-		struct ac_slot *slot = watch->slot_of[uid - watch->first];
-
-		if (slot)
-			ac_slot_freeze(slot, true);
-	}
+	each_slot(watch, freeze_slot);
 	pthread_mutex_unlock(&watch->slots_lock);
 }
 
@@ -175,7 +190,5 @@ void ac_pace_alarmed(struct ac_watch *watch)
 {
 	if (!watch->held_since && watch->on_probation)
 		hold_again(watch);
-	for (uid_t uid = watch->first; uid <= watch->last; uid++)
-		if (watch->slot_of[uid - watch->first])
-			ac_slot_settle(watch->slot_of[uid - watch->first]);
+	each_slot(watch, settle_slot);
 }

@@ -108,8 +108,8 @@ static bool take_turn(struct ac_watch *watch)
 	bool more;
 
 	watch->turn_ms = (uint64_t)ac_clock_ms(CLOCK_MONOTONIC);
-	watch->wall_ms = (uint64_t)ac_clock_ms(
-		CLOCK_REALTIME_COARSE); /* the clock of the records */
+	/* The clock of the records. */
+	watch->wall_ms = (uint64_t)ac_clock_ms(CLOCK_REALTIME_COARSE);
 	more = take_batch(watch);
 	ac_pace_turn(watch);
 	tick(watch);

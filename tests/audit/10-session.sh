@@ -51,6 +51,6 @@ for turn in first second; do
 		"$(logged end '"session_id":"00000000c0de","status":"terminated","cause":"lost"')" 1
 	listener_stop
 done
-equal 'auditing is as it was found' "$(auditctl -s | sed -n 's/^enabled //p')" "$audit_was"
+equal 'auditing is as it was found' "$(sandbox_audit_status enabled)" "$audit_was"
 equal 'no rule of ours is left' "$(auditctl -l | grep -c agentcell)" 0
 finish

@@ -98,7 +98,7 @@ equal 'a second listener does not start' "$?" 1
 run -- true
 equal 'and does no harm to the first' "$status" "$clean"
 listener_stop
-equal 'auditing stays on' "$(auditctl -s | sed -n 's/^enabled //p')" 1
+equal 'auditing stays on' "$(sandbox_audit_status enabled)" 1
 unshare -n "$build/agentcelld" 8>&- >/run/out 2>&1
 equal 'in another network namespace it does not start' "$?" 1
 finish

@@ -40,7 +40,7 @@ rules_are_there() {
 }
 
 auditing_is_on() {
-	test "$(auditctl -s | sed -n 's/^enabled //p')" = 1
+	test "$(sandbox_audit_status enabled)" = 1
 }
 
 none_left() {
@@ -147,7 +147,7 @@ start
 listener_stop
 ends 'the listener is stopped in order' "$lost"
 # That was off: whatever it was in the beginning, above it was switched off by somebody else.
-equal 'auditing is as it was found' "$(auditctl -s | sed -n 's/^enabled //p')" 0
+equal 'auditing is as it was found' "$(sandbox_audit_status enabled)" 0
 equal 'no rule of ours is left' "$(auditctl -l | grep -c agentcell)" 0
 listener_start
 

@@ -16,7 +16,7 @@ neighbour() { # one that works on, and is refused something now and then
 	echo $? >>/run/neighbour
 }
 
-lost_before=$(auditctl -s | sed -n 's/^lost //p')
+lost_before=$(sandbox_audit_status lost)
 neighbour &
 beside=$!
 wait_for 20 test -s /home/dev/second/ticks
@@ -54,7 +54,7 @@ equal 'two thousand programs in a row are none' "$status" "$clean"
 wait "$beside"
 equal 'the neighbour ended clean' "$(tail -n 1 /run/neighbour)" "$clean"
 equal 'and all that it was refused was seen' "$(grep -c '"event":"denied".*"uid":71002' $json_log)" 40
-equal 'the kernel lost no record' "$(auditctl -s | sed -n 's/^lost //p')" "$lost_before"
+equal 'the kernel lost no record' "$(sandbox_audit_status lost)" "$lost_before"
 equal 'the listener lost no record' "$(logged lost)" 0
 check 'nothing is left' nothing_left
 listener_stop

@@ -5,7 +5,7 @@
 # shellcheck source=tests/audit/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-if [ "$(auditctl -s | sed -n 's/^pid //p')" != 0 ]; then
+if [ "$(sandbox_audit_status pid)" != 0 ]; then
 	skip 'as a plugin' 'kernel: auditd is running on this machine and is left alone'
 	finish
 fi

@@ -12,7 +12,7 @@ attack=$build/audit/attack
 json_log=/var/log/agentcell/agentcell.jsonl
 listener=
 : >/run/ids
-audit_was=$(auditctl -s | sed -n 's/^enabled //p')
+audit_was=$(sandbox_audit_status enabled)
 
 mkdir -p /etc/agentcell/harness.d /etc/audit/rules.d
 cp "$tree"/conf/harness.d/*.conf /etc/agentcell/harness.d/

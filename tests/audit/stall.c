@@ -3,7 +3,6 @@
  * A processor that stands still again and again, as one of a virtual machine does whose host has other
  * work: nothing runs there but this.  stall CPU FILE: begins when the file is there.
  */
-#include <errno.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -41,7 +41,7 @@ listener_stop() {
 # ausearch reads what auditd writes: the machine's own, or one for this test.
 auditd_pid=
 auditd_start() {
-	[ "$(auditctl -s | sed -n 's/^pid //p')" = 0 ] || return 0
+	[ "$(sandbox_audit_status pid)" = 0 ] || return 0
 	mkdir -p /var/log/audit && mount -t tmpfs -o mode=750 audit /var/log/audit
 	auditd -n -s nochange 8>&- >/run/auditd.log 2>&1 &
 	auditd_pid=$!

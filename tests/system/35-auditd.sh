@@ -4,9 +4,6 @@
 # and its rules, may be killed and started while a session runs, and gets our records.
 . "$(dirname "$0")/../lib/session.sh"
 
-enabled() {
-	auditctl -s | sed -n 's/^enabled //p'
-}
 escape() {
 	agent dev sh -c 'cat /home/dev/.ssh/id_ed25519; sleep 20' >/run/out 2>&1
 	status=$?
@@ -20,14 +17,14 @@ listener_stop
 auditctl -e 0 >/dev/null
 auditctl -l >/run/rules
 listener_start
-check 'it is switched on' test "$(enabled)" = 1
+check 'it is switched on' test "$(sandbox_audit_status enabled)" = 1
 escape 'auditing was off'
 listener_stop
-equal 'it is switched off again' "$(enabled)" 0
+equal 'it is switched off again' "$(sandbox_audit_status enabled)" 0
 check 'the rules are as before' sh -c 'auditctl -l | diff /run/rules -'
 
 # --- beside auditd, with a company's rules
-if [ "$(auditctl -s | sed -n 's/^pid //p')" != 0 ]; then
+if [ "$(sandbox_audit_status pid)" != 0 ]; then
 	skip 'beside a company auditd' 'kernel: auditd is running on this machine and is left alone'
 	finish
 fi
@@ -37,11 +34,11 @@ auditctl -w /etc/passwd -p wa -k company
 auditctl -a always,exit -F arch=b64 -S execve -F auid'>=1000' -F auid!=unset -k company
 auditctl -l >/run/rules
 listener_start
-pid=$(auditctl -s | sed -n 's/^pid //p')
+pid=$(sandbox_audit_status pid)
 agent dev true 2>/dev/null
 equal 'a clean session beside auditd' "$?" 0
 escape 'beside auditd'
-equal 'auditd keeps its place' "$(auditctl -s | sed -n 's/^pid //p')" "$pid"
+equal 'auditd keeps its place' "$(sandbox_audit_status pid)" "$pid"
 check "the company's rules are first and unchanged" sh -c 'auditctl -l | head -n "$(wc -l </run/rules)" | diff /run/rules -'
 ausearch_escape() {
 	ausearch -if /var/log/audit/audit.log -m ANOM_ACCESS_FS -i 2>/dev/null | grep -q id_ed25519

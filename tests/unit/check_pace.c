@@ -72,6 +72,19 @@ static void turn_after(uint64_t ms)
 	ac_pace_turn(watch);
 }
 
+static void told_and_turn_after(uint32_t length, uint64_t ms)
+{
+	ac_watch_tell_queue(watch, length, 8192);
+	turn_after(ms);
+}
+
+static void hold_and_let_go(void)
+{
+	hold();
+	told_and_turn_after(0, 1);
+	ck_assert_int_eq(state(busy_freeze), '0');
+}
+
 START_TEST(many_of_one_tick)
 {
 	events(busy, ENOUGH, NOW, 0);
@@ -137,14 +150,12 @@ START_TEST(what_nothing_comes_from_is_asked_for)
 	ck_assert_int_eq(state(busy_freeze), '1');
 	ck_assert(ac_watch_asks_queue(watch));
 	ck_assert(!ac_watch_asks_queue(watch));
-	ac_watch_tell_queue(watch, 65, 8192);
-	turn_after(3);
+	told_and_turn_after(65, 3);
 	ck_assert_int_eq(state(busy_freeze), '1'); /* its processor stands still */
 	ck_assert(!ac_watch_asks_queue(watch));
 	turn_after(1);
 	ck_assert(ac_watch_asks_queue(watch));
-	ac_watch_tell_queue(watch, 64, 8192);
-	turn_after(1);
+	told_and_turn_after(64, 1);
 	ck_assert_int_eq(state(busy_freeze), '0');
 }
 END_TEST
@@ -154,8 +165,7 @@ START_TEST(silent_after_a_hold)
 	hold();
 	turn_after(4);
 	for (uint64_t silence = 4; silence <= 64; silence *= 2) {
-		ac_watch_tell_queue(watch, 0, 8192);
-		turn_after(1);
+		told_and_turn_after(0, 1);
 		ck_assert_int_eq(state(busy_freeze), '0');
 		turn_after(silence - 1);
 		ck_assert_int_eq(state(busy_freeze), '0');
@@ -163,8 +173,7 @@ START_TEST(silent_after_a_hold)
 		ck_assert_int_eq(state(busy_freeze), '1');
 		ck_assert_int_ne(state(calm_freeze), '1');
 	}
-	ac_watch_tell_queue(watch, 0, 8192);
-	turn_after(1);
+	told_and_turn_after(0, 1);
 	turn_after(10000);
 	ck_assert_int_eq(state(busy_freeze), '0');
 }
@@ -174,13 +183,11 @@ START_TEST(silent_because_the_queue_stood_still)
 {
 	hold();
 	for (unsigned i = 0; i < 20; i++) {
-		ac_watch_tell_queue(watch, 0, 8192);
-		turn_after(1);
+		told_and_turn_after(0, 1);
 		ck_assert_int_eq(state(busy_freeze), '0');
 		turn_after(4); /* held again, and each time it was the queue */
 		ck_assert_int_eq(state(busy_freeze), '1');
-		ac_watch_tell_queue(watch, 5000, 8192);
-		turn_after(1);
+		told_and_turn_after(5000, 1);
 		ck_assert_int_eq(state(busy_freeze), '1');
 	}
 }
@@ -189,14 +196,11 @@ END_TEST
 START_TEST(somebody_elses_queue)
 {
 	hold();
-	ac_watch_tell_queue(watch, 1024, 8192);
-	turn_after(99);
+	told_and_turn_after(1024, 99);
 	ck_assert_int_eq(state(busy_freeze), '1');
-	ac_watch_tell_queue(watch, 1025, 8192);
-	turn_after(1);
+	told_and_turn_after(1025, 1);
 	ck_assert_int_eq(state(busy_freeze), '1');
-	ac_watch_tell_queue(watch, 1024, 8192);
-	turn_after(1);
+	told_and_turn_after(1024, 1);
 	ck_assert_int_eq(state(busy_freeze), '0');
 }
 END_TEST
@@ -213,9 +217,7 @@ END_TEST
 
 START_TEST(held_again_when_the_queue_grows)
 {
-	hold();
-	ac_watch_tell_queue(watch, 0, 8192);
-	turn_after(1);
+	hold_and_let_go();
 	for (unsigned i = 0; i < 3; i++) { /* records come all the time, but too few */
 		ac_watch_tell_queue(watch, i < 2 ? 1024 : 1025, 8192);
 		ac_pace_record(watch, NOW);
@@ -231,9 +233,7 @@ END_TEST
 
 START_TEST(one_late_event_of_a_suspect)
 {
-	hold();
-	ac_watch_tell_queue(watch, 0, 8192);
-	turn_after(1);
+	hold_and_let_go();
 	events(calm, 1, NOW - 8, 0);
 	events(busy, 1, NOW - 7, 0);
 	ck_assert_int_eq(state(busy_freeze), '0');
@@ -245,9 +245,7 @@ END_TEST
 
 START_TEST(no_suspect_for_longer_than_a_second)
 {
-	hold();
-	ac_watch_tell_queue(watch, 0, 8192);
-	turn_after(1);
+	hold_and_let_go();
 	for (unsigned ms = 0; ms < 1000; ms += 2) { /* of somebody */
 		ac_pace_record(watch, NOW);
 		turn_after(2);
@@ -260,10 +258,7 @@ END_TEST
 
 START_TEST(an_alarm_freezes_everybody)
 {
-	hold();
-	ac_watch_tell_queue(watch, 0, 8192);
-	turn_after(1);
-	ck_assert_int_eq(state(busy_freeze), '0');
+	hold_and_let_go();
 	pthread_mutex_lock(&watch->lock); /* by one that stands still */
 	ac_pace_alarm(watch);
 	ck_assert_int_eq(state(busy_freeze), '1');
@@ -272,8 +267,7 @@ START_TEST(an_alarm_freezes_everybody)
 	pthread_mutex_unlock(&watch->lock);
 	ck_assert_int_eq(state(busy_freeze), '1'); /* on probation */
 	ck_assert_int_eq(state(calm_freeze), '0');
-	ac_watch_tell_queue(watch, 0, 8192);
-	turn_after(1);
+	told_and_turn_after(0, 1);
 	ck_assert_int_eq(state(busy_freeze), '0');
 }
 END_TEST
